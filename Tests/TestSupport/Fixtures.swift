@@ -68,17 +68,40 @@ extension PulseClient {
     }
 }
 
-/// Collects the events of a bus.
+/// Collects the events of a bus, and lets a test wait for one.
 package final class RecordingSink: EventSink {
-    private let recorded = Locked<[NetworkEvent]>([])
+    private struct State {
+        var events: [NetworkEvent] = []
+        var waiters: [(isWanted: @Sendable (NetworkEvent) -> Bool, continuation: CheckedContinuation<Void, Never>)] = []
+    }
+
+    private let state = Locked(State())
 
     package init() {}
 
     package var isActive: Bool { true }
-    package var events: [NetworkEvent] { recorded.withLock { $0 } }
+    package var events: [NetworkEvent] { state.withLock { $0.events } }
 
     package func emit(_ event: NetworkEvent) {
-        recorded.withLock { $0.append(event) }
+        let woken = state.withLock { state in
+            state.events.append(event)
+            let woken = state.waiters.filter { $0.isWanted(event) }
+            state.waiters.removeAll { $0.isWanted(event) }
+            return woken
+        }
+        woken.forEach { $0.continuation.resume() }
+    }
+
+    /// Waits until such an event is emitted, unless it was before.
+    package func wait(until isWanted: @escaping @Sendable (NetworkEvent) -> Bool) async {
+        await withCheckedContinuation { continuation in
+            let isThere = state.withLock { state in
+                if state.events.contains(where: isWanted) { return true }
+                state.waiters.append((isWanted, continuation))
+                return false
+            }
+            if isThere { continuation.resume() }
+        }
     }
 
     /// The texts of the warnings, in order.

@@ -2,13 +2,14 @@
 
 import PulseCore
 import PulseTesting
+import TestSupport
 
 /// A chain of plugins around a scripted transport, on a clock that records the waits and advances by them.
 final class ChainUnderTest: Sendable {
     typealias Outcome = Result<PulseResponse, any Error>
 
     let clock: TestClock
-    let events = EventRecorder()
+    let sink = RecordingSink()
     private let script: Locked<[Outcome]>
     private let attempts = Locked<[(request: URLRequest, context: PluginContext)]>([])
 
@@ -42,7 +43,7 @@ final class ChainUnderTest: Sendable {
     ) -> PluginContext {
         .mock(
             for: request, options: options, body: body, deadline: deadline, clock: clock,
-            randomness: SeededRandomness(seed: 1), events: events)
+            randomness: SeededRandomness(seed: 1), events: sink)
     }
 
     /// Runs one request and completes the call, as the client does.
@@ -53,17 +54,6 @@ final class ChainUnderTest: Sendable {
         let result = await PluginChain(pipeline, context: context).result(request)
         await PluginChain.complete(context.call, pipeline)
         return result
-    }
-}
-
-final class EventRecorder: EventSink {
-    private let recorded = Locked<[NetworkEvent]>([])
-
-    var isActive: Bool { true }
-    var all: [NetworkEvent] { recorded.withLock { $0 } }
-
-    func emit(_ event: NetworkEvent) {
-        recorded.withLock { $0.append(event) }
     }
 }
 

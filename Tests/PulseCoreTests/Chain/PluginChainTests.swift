@@ -11,8 +11,8 @@ struct PluginChainTests {
 
     private let trace = Trace()
 
-    private func plugin(_ name: String, _ scope: PluginScope = .attempt) -> TracingPlugin {
-        TracingPlugin(name, scope, trace)
+    private func plugin(_ name: String, _ scope: PluginScope = .attempt) -> ScriptedPlugin {
+        ScriptedPlugin(name, scope, trace)
     }
 
     // MARK: Order
@@ -316,8 +316,8 @@ struct PluginChainTests {
     func didCompleteGetsThePluginsLastContext() async throws {
         let attempts = Trace()
         let chain = ChainUnderTest(failing: PulseError.noConnection)
-        let note: @Sendable (String) -> TracingPlugin = { name in
-            TracingPlugin(name, name == "c" ? .call : .attempt).with(\.completing) { context in
+        let note: @Sendable (String) -> ScriptedPlugin = { name in
+            ScriptedPlugin(name, name == "c" ? .call : .attempt).with(\.completing) { context in
                 attempts.note("\(name) \(context.attempt)")
             }
         }
@@ -403,7 +403,7 @@ struct PluginChainTests {
     /// A plugin whose response comes from a detached chain.
     private func detaching(
         _ context: @escaping @Sendable (PluginContext) -> PluginContext? = { _ in nil }
-    ) -> TracingPlugin {
+    ) -> ScriptedPlugin {
         plugin("a").with(\.intercepting) { request, own, next in
             own.store["name"] = "value"
             own.store[Account.self] = "account"

@@ -26,15 +26,15 @@ struct RetryLoopBudgetTests {
     }
 
     @Test func anEmptyBudgetFailsAtOnceWithTheOriginalError() async throws {
-        let events = EventRecorder()
-        let environment = CallEnvironment(clock: TestClock(autoAdvances: false), events: events)
+        let sink = RecordingSink()
+        let environment = CallEnvironment(clock: TestClock(autoAdvances: false), events: sink)
         let configured = { (chain: ChainUnderTest) in chain.pipeline(configured: policy) }
         for call in 0..<40 {
             let (sent, result) = try await run(environment, responding: .success(.sample(503)), pipeline: configured)
             #expect(sent == (call < 30 ? 2 : 1))
             #expect(result.status == 503)
         }
-        let givenUp = events.all.count { if case .retryGivenUp = $0 { true } else { false } }
+        let givenUp = sink.events.count { if case .retryGivenUp = $0 { true } else { false } }
         // 30 after their last attempt, 10 for lack of budget.
         #expect(givenUp == 40)
         let (sent, _) = try await run(environment, host: "b", responding: .success(.sample(503)), pipeline: configured)
@@ -80,7 +80,7 @@ struct RetryLoopBudgetTests {
         let chain = ChainUnderTest(failing: PulseError.circuitOpen(name: "a", retryAfter: 0))
         _ = await chain.run(try request(), through: chain.pipeline([RetryLoop(policy) { _ in true }]))
         #expect(chain.sent.count == 1)
-        #expect(chain.events.all.isEmpty)
+        #expect(chain.sink.events.isEmpty)
     }
 
     @Test func theCachesOwn504IsNeverRetried() async throws {

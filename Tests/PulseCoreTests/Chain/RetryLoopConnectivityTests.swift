@@ -16,7 +16,7 @@ struct RetryLoopConnectivityTests {
 
     private func context(
         _ monitor: Monitor?, waits: Bool? = true, method: HTTPMethod = .get, body: PluginContext.Body = .inRequest,
-        deadline: TimeInterval? = nil, events: EventRecorder? = nil
+        deadline: TimeInterval? = nil, events: RecordingSink? = nil
     ) throws -> PluginContext {
         let environment = CallEnvironment(clock: clock, events: events, connectivity: monitor)
         var options = RequestOptions()
@@ -37,18 +37,18 @@ struct RetryLoopConnectivityTests {
 
     @Test func aWaitEndsAsSoonAsThereIsAConnection() async throws {
         let monitor = Monitor(.unsatisfied)
-        let events = EventRecorder()
+        let sink = RecordingSink()
         let chain = ChainUnderTest([.failure(PulseError.noConnection), .success(.sample(200))])
-        let task = try start(chain, try context(monitor, method: .post, events: events))
+        let task = try start(chain, try context(monitor, method: .post, events: sink))
         await clock.sleepers(atLeast: 1)
         await clock.advance(by: 20)
         #expect(chain.sent.count == 1)
         await monitor.set(.satisfied)
         #expect(await task.value.status == 200)
         #expect(chain.sent.map(\.context.attempt) == [1, 2])
-        #expect(events.all.count == 1)
-        guard case .requestRetrying(_, let error, attempt: 2) = events.all.first else {
-            Issue.record("\(events.all)")
+        #expect(sink.events.count == 1)
+        guard case .requestRetrying(_, let error, attempt: 2) = sink.events.first else {
+            Issue.record("\(sink.events)")
             return
         }
         #expect(error.kind == .noConnection)

@@ -55,7 +55,7 @@ struct RetryLoopMisdirectedTests {
             let chain = ChainUnderTest([Self.misdirected, .success(.sample())])
             let result = await chain.run(try request(), through: chain.pipeline(configured: once))
             #expect(result.status == 421)
-            #expect(chain.sent.count == 1 && chain.events.all.isEmpty)
+            #expect(chain.sent.count == 1 && chain.sink.events.isEmpty)
         }
     }
 
@@ -132,7 +132,7 @@ struct RetryLoopMisdirectedTests {
     @Test func aResendAfterA421EmitsTheEventOfARetry() async throws {
         let chain = ChainUnderTest([Self.misdirected, .success(.sample())])
         _ = await chain.run(try request(.post), through: chain.pipeline(configured: policy))
-        let events = chain.events.all.compactMap { event -> String? in
+        let events = chain.sink.events.compactMap { event -> String? in
             guard case .requestRetrying(let call, let error, let attempt) = event else { return nil }
             return "\(attempt) in \(call.retryDelay) after \(call.attempt) \(error.kind)"
         }

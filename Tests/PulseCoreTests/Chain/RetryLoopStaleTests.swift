@@ -66,7 +66,7 @@ struct RetryLoopStaleTests {
             let result = await chain.run(try request(), through: chain.pipeline(configured: policy(attempts: attempts)))
             #expect(result.error?.isStaleConnection == true)
             #expect(chain.sent.map(\.context.isResentIfStale) == [false])
-            #expect(chain.events.all.isEmpty)
+            #expect(chain.sink.events.isEmpty)
         }
         let never = ChainUnderTest([Self.stale, .success(.sample())])
         _ = await never.run(try request(), through: never.pipeline(retry: .never, configured: policy))
@@ -161,7 +161,7 @@ struct RetryLoopStaleTests {
     @Test func attemptPluginsRunForAResend() async throws {
         let trace = Trace()
         let chain = ChainUnderTest([Self.stale, .success(.sample())])
-        let plugins = [TracingPlugin("call", .call, trace), TracingPlugin("attempt", .attempt, trace)]
+        let plugins = [ScriptedPlugin("call", .call, trace), ScriptedPlugin("attempt", .attempt, trace)]
         _ = await chain.run(try request(), through: chain.pipeline(plugins, configured: policy))
         #expect(trace.all.filter { $0 == "prepare attempt" }.count == 2)
         #expect(trace.all.filter { $0 == "prepare call" }.count == 1)
@@ -170,7 +170,7 @@ struct RetryLoopStaleTests {
     @Test func aResendEmitsTheEventsOfARetry() async throws {
         let chain = ChainUnderTest([Self.stale, .success(.sample(503)), .success(.sample())])
         _ = await chain.run(try request(), through: chain.pipeline(configured: policy))
-        let events = chain.events.all.compactMap { event -> String? in
+        let events = chain.sink.events.compactMap { event -> String? in
             guard case .requestRetrying(let call, let error, let attempt) = event else { return nil }
             return "\(attempt) in \(call.retryDelay) after \(call.attempt) \(error.kind)"
         }

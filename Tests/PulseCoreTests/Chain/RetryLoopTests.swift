@@ -61,7 +61,7 @@ struct RetryLoopTests {
         #expect(
             await chain.run(try request(), through: chain.pipeline(configured: policy)).error?.kind == .noConnection)
         #expect(chain.sent.count == 1)
-        #expect(chain.events.all.isEmpty)
+        #expect(chain.sink.events.isEmpty)
     }
 
     // MARK: What is repeated
@@ -173,7 +173,7 @@ struct RetryLoopTests {
     @Test
     func aMethodChangedByAPluginCounts() async throws {
         let chain = ChainUnderTest([.success(.sample(503))])
-        let rewriting = TracingPlugin("a", .call).with(\.preparing) { request, _ in request.httpMethod = "POST" }
+        let rewriting = ScriptedPlugin("a", .call).with(\.preparing) { request, _ in request.httpMethod = "POST" }
         _ = await chain.run(try request(.get), through: chain.pipeline([rewriting], configured: policy))
         #expect(chain.sent.count == 1)
     }
@@ -218,7 +218,7 @@ struct RetryLoopTests {
                 for: request, options: RequestOptions().with(\.redirectPolicy, value: redirects))
             _ = await chain.run(request, in: context, through: chain.pipeline(configured: policy))
             #expect(chain.sent.count == count)
-            #expect(chain.events.all.isEmpty == (count == 1))
+            #expect(chain.sink.events.isEmpty == (count == 1))
         }
     }
 
@@ -288,7 +288,7 @@ struct RetryLoopTests {
         let chain = ChainUnderTest([.success(.sample(503, headers: ["Retry-After": "6"]))])
         _ = await chain.run(try request(), through: chain.pipeline(configured: policy))
         #expect(chain.clock.sleeps.isEmpty)
-        #expect(chain.events.summaries == ["given up 1 http"])
+        #expect(chain.sink.summaries == ["given up 1 http"])
     }
 
     // MARK: The deadline
@@ -373,7 +373,7 @@ struct RetryLoopTests {
         let chain = ChainUnderTest(failing: PulseError.noConnection)
         _ = await chain.run(try request(), through: chain.pipeline(configured: policy))
         #expect(
-            chain.events.summaries == [
+            chain.sink.summaries == [
                 "retry 2 in 1.0 after 1 noConnection", "retry 3 in 2.0 after 2 noConnection", "given up 3 noConnection",
             ])
     }
@@ -383,14 +383,14 @@ struct RetryLoopTests {
         for (error, method) in [(PulseError.emptyBody, HTTPMethod.get), (.timeout(try request()), .post)] {
             let chain = ChainUnderTest(failing: error)
             _ = await chain.run(try request(method), through: chain.pipeline(configured: policy))
-            #expect(chain.events.all.isEmpty)
+            #expect(chain.sink.events.isEmpty)
         }
     }
 }
 
-extension EventRecorder {
+extension RecordingSink {
     fileprivate var summaries: [String] {
-        all.map { event in
+        events.map { event in
             switch event {
             case .requestRetrying(let call, let error, let attempt):
                 "retry \(attempt) in \(call.retryDelay) after \(call.attempt) \(error.kind)"

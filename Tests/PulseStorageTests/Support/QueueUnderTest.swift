@@ -3,6 +3,7 @@
 import PulseCore
 import PulseStorage
 import PulseTesting
+import TestSupport
 
 /// A queue whose server is a closure that responds to replays.
 final class QueueUnderTest: Sendable {
@@ -131,45 +132,6 @@ extension ReplayOutcome {
 
     static func failure(_ error: PulseError) -> ReplayOutcome {
         ReplayOutcome(result: .failure(error))
-    }
-}
-
-/// Records the events of a queue, and lets a test wait for one.
-final class RecordingSink: EventSink {
-    private struct State {
-        var events: [NetworkEvent] = []
-        var waiters: [(isWanted: @Sendable (NetworkEvent) -> Bool, continuation: CheckedContinuation<Void, Never>)] = []
-    }
-
-    private let state = Locked(State())
-
-    var isActive: Bool { true }
-    var events: [NetworkEvent] { state.withLock { $0.events } }
-
-    /// The events' names, in order.
-    var names: [String] {
-        events.map { String(describing: Mirror(reflecting: $0).children.first?.label ?? "") }
-    }
-
-    func emit(_ event: NetworkEvent) {
-        let woken = state.withLock { state in
-            state.events.append(event)
-            let woken = state.waiters.filter { $0.isWanted(event) }
-            state.waiters.removeAll { $0.isWanted(event) }
-            return woken.map(\.continuation)
-        }
-        woken.forEach { $0.resume() }
-    }
-
-    func wait(until isWanted: @escaping @Sendable (NetworkEvent) -> Bool) async {
-        await withCheckedContinuation { continuation in
-            let isThere = state.withLock { state in
-                if state.events.contains(where: isWanted) { return true }
-                state.waiters.append((isWanted, continuation))
-                return false
-            }
-            if isThere { continuation.resume() }
-        }
     }
 }
 

@@ -3,7 +3,7 @@
 import PulseCore
 
 /// Records which of its hooks run, and runs a test's closures in them.
-struct TracingPlugin: PulsePlugin {
+struct ScriptedPlugin: PulsePlugin {
     typealias Outcome = Result<PulseResponse, PulseError>
 
     let identifier: String
@@ -44,7 +44,7 @@ struct TracingPlugin: PulsePlugin {
     }
 
     /// The plugin with one of its closures set.
-    func with<Value>(_ part: WritableKeyPath<TracingPlugin, Value>, _ value: Value) -> TracingPlugin {
+    func with<Value>(_ part: WritableKeyPath<ScriptedPlugin, Value>, _ value: Value) -> ScriptedPlugin {
         var copy = self
         copy[keyPath: part] = value
         return copy
