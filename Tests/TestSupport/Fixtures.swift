@@ -51,21 +51,9 @@ extension PulseConfiguration {
     package static func test(_ base: String = "https://api.example.com/v1") -> PulseConfiguration {
         PulseConfiguration().with(\.baseURL, value: URL(string: base)).with(\.retryPolicy, value: .none)
     }
-}
 
-extension PulseClient {
-    /// A client over a mock that responds to every request with the user.
-    package static func responding(
-        _ configuration: PulseConfiguration = .test(), plugins: [any PulsePlugin] = [], status: Int = 200,
-        headers: HTTPHeaders = [:], data: Data = User.json, events: PulseEventBus = PulseEventBus()
-    ) -> (client: PulseClient, transport: MockTransport) {
-        let transport = MockTransport { request in
-            PulseResponse(statusCode: status, headers: headers, data: data, request: request)
-        }
-        let client = PulseClient(
-            configuration: configuration, plugins: plugins, transport: transport, events: events)
-        return (client, transport)
-    }
+    /// As `test`, but the base URL has no path.
+    package static var root: PulseConfiguration { .test("https://api.example.com") }
 }
 
 /// Collects the events of a bus, and lets a test wait for one.

@@ -22,8 +22,8 @@ struct BaseURLTests {
         ("mailto:ada@example.com", "example.com"),
     ])
     func anUnusableBaseURLCausesAWarningAndFailsEachCall(base: String, shown: String) async throws {
-        let (bus, sink) = (PulseEventBus(), RecordingSink())
-        bus.addSink(sink)
+        let sink = RecordingSink()
+        let bus = PulseEventBus(sink: sink)
         let client = try client(base, bus)
         let warnings = sink.events.compactMap { if case .warning(let text) = $0 { text } else { nil } }
         #expect(warnings.map { $0.contains("the base URL") && $0.contains(shown) } == [true], "\(warnings)")
@@ -107,8 +107,8 @@ struct BaseURLTests {
     }
 
     @Test func noTextShowsTheCredentialsOfABaseURL() async throws {
-        let (bus, sink) = (PulseEventBus(), RecordingSink())
-        bus.addSink(sink)
+        let sink = RecordingSink()
+        let bus = PulseEventBus(sink: sink)
         for base in ["ftp://bob:hunter2@h.example", "bob:hunter2@localhost"] {
             let client = try client(base, bus)
             let error = await #expect(throws: PulseError.self) { try await client.get("/a", as: User.self) }
@@ -117,16 +117,16 @@ struct BaseURLTests {
     }
 
     @Test func aUsableBaseURLCausesNoWarning() async throws {
-        let (bus, sink) = (PulseEventBus(), RecordingSink())
-        bus.addSink(sink)
+        let sink = RecordingSink()
+        let bus = PulseEventBus(sink: sink)
         for base in ["http://localhost:8932", "HTTPS://api.example.com/v1/"] { _ = try client(base, bus) }
         _ = PulseClient(configuration: PulseConfiguration(), events: bus)
         #expect(!sink.names.contains("warning"))
     }
 
     @Test func aClientMadeOfABaseURLAloneHasTheDefaultSettings() async throws {
-        let (bus, sink) = (PulseEventBus(), RecordingSink())
-        bus.addSink(sink)
+        let sink = RecordingSink()
+        let bus = PulseEventBus(sink: sink)
         let client = try client("https://api.example.com/v1", bus)
         #expect(client.configuration.timeout == 30 && client.configuration.retryPolicy.maxAttempts == 3)
         #expect(try await client.get("/users/1", as: User.self) == User())

@@ -24,15 +24,11 @@ struct CallEndTextsTests {
 
     private func texts(of ending: Ending) async throws -> Texts {
         let clock = TestClock()
-        let bus = PulseEventBus()
         let sink = RecordingSink()
-        bus.addSink(sink)
-        let client = PulseClient(
-            configuration: .test().with(\.clock, value: clock),
-            transport: MockTransport { request in
-                try await clock.sleep(3600)
-                return PulseResponse(statusCode: 200, request: request)
-            }, events: bus)
+        let client = ClientStage.client(clock: clock, events: PulseEventBus(sink: sink)) { request in
+            try await clock.sleep(3600)
+            return PulseResponse(statusCode: 200, request: request)
+        }
         var options = RequestOptions().with(\.tag, value: "feed")
         if ending == .deadline { options.deadline = 5 }
         if ending == .cache { options.cache = .onlyIfCached }
@@ -62,7 +58,7 @@ struct CallEndTextsTests {
     }
 
     @Test func theErrorOfAnUnencodableBodyNamesItsCall() async {
-        let (client, _) = PulseClient.responding()
+        let client = ClientStage.client()
         let endpoint = GetUser(path: "/orders?token=hunter2", method: .post, body: .json(["weight": Double.nan]))
         let error = await #expect(throws: PulseError.self) { try await client.rawRequest(endpoint) }
         #expect(
@@ -73,15 +69,15 @@ struct CallEndTextsTests {
     }
 
     @Test func theErrorOfAFileNamesItsPath() async throws {
-        let (client, transport) = PulseClient.responding()
+        let stage = ClientStage()
         let missing = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
         let film = missing.appendingPathComponent("film.mov")
         let upload = await #expect(throws: PulseError.self) {
-            try await client.rawRequest(GetUser(method: .put, body: .file(film)))
+            try await stage.client.rawRequest(GetUser(method: .put, body: .file(film)))
         }
         #expect(upload?.kind == .encodingFailed)
         let download = await #expect(throws: PulseError.self) {
-            try await client.download(GetUser(path: "/films/1?token=hunter2"), to: film)
+            try await stage.client.download(GetUser(path: "/films/1?token=hunter2"), to: film)
         }
         #expect(download?.kind == .transport)
         for text in [upload?.description ?? "", download?.description ?? ""] {
@@ -89,8 +85,8 @@ struct CallEndTextsTests {
             #expect(!text.contains("Domain") && !text.contains("hunter2"), "\(text)")
         }
         #expect(download?.description.contains("GET https://api.example.com/v1/films/1") == true)
-        #expect(transport.requests.isEmpty)
-        await client.shutdown()
+        #expect(stage.requests.isEmpty)
+        await stage.client.shutdown()
     }
 
     @Test(arguments: Ending.allCases)
@@ -119,7 +115,7 @@ struct CallEndTextsTests {
     }
 
     @Test func anErrorWithARequestNamesItsMethodAndPath() async throws {
-        let (client, _) = PulseClient.responding()
+        let client = ClientStage.client()
         func text(_ endpoint: GetUser) async -> String? {
             await #expect(throws: PulseError.self) { try await client.request(endpoint) }?.description
         }
@@ -132,8 +128,8 @@ struct CallEndTextsTests {
     }
 
     @Test func theErrorForAnHTMLPageInsteadOfJSONSaysSo() async throws {
-        let (client, _) = PulseClient.responding(
-            headers: ["Content-Type": "text/html"], data: Data("<html>hunter2</html>".utf8))
+        let client = ClientStage.client(
+            over: .responding(headers: ["Content-Type": "text/html"], data: Data("<html>hunter2</html>".utf8)))
         let error = await #expect(throws: PulseError.self) { try await client.request(GetUser()) }
         #expect(
             error?.description

@@ -2,7 +2,6 @@
 
 #if os(Linux)
 import PulseCore
-import PulseObservability
 import PulseTesting
 import TestSupport
 import Testing
@@ -40,10 +39,9 @@ struct CancellationStressTests {
     private static func play(_ wait: Wait, _ ender: Ender, on server: MockServer) async throws {
         let clock = TestClock()
         let policy = RetryPolicy(maxAttempts: 2, backoffStrategy: .constant(100))
-        let configuration = PulseConfiguration.patient(with: server).with(\.clock, value: clock)
-            .with(\.retryPolicy, value: wait == .retry ? policy : .none)
         let transport = SocketTransport(maxConnectionsPerHost: wait == .slot ? 1 : 4)
-        let client = PulseClient(configuration: configuration, transport: transport, events: PulseEventBus())
+        let client = ClientStage.client(
+            of: server, retry: wait == .retry ? policy : .none, clock: clock, over: transport)
         let holder = Task { [urlRequest = URLRequest(url: server.baseURL)] in
             guard wait == .slot else { return }
             _ = try await transport.send(TransportRequest(urlRequest: urlRequest, idleTimeout: 600))
@@ -86,9 +84,7 @@ struct CancellationStressTests {
     }
 
     @Test func cancellingBeforeTheStartSendsNothing() async throws {
-        try await MockServer.run { server in
-            let client = PulseClient(
-                configuration: PulseConfiguration.patient(with: server), events: PulseEventBus())
+        try await ClientStage.run(retry: .default) { client, server in
             let call = Task {
                 withUnsafeCurrentTask { $0?.cancel() }
                 return try await client.request(GetUser())
@@ -96,7 +92,6 @@ struct CancellationStressTests {
             let error = await #expect(throws: PulseError.self) { try await call.value }
             #expect(error?.kind == .cancelled)
             #expect(server.activity.connections.isEmpty)
-            await client.shutdown()
         }
     }
 
@@ -105,8 +100,7 @@ struct CancellationStressTests {
     func everyCallEndsOnceUnderConcurrentCancellations(seed: UInt64) async throws {
         try await MockServer.run { server in
             server.fallback { request in request.path.hasSuffix("3") ? .raw([.stall]) : .data(User.json) }
-            let client = PulseClient(
-                configuration: PulseConfiguration.patient(with: server), events: PulseEventBus())
+            let client = ClientStage.client(of: server, retry: .default)
             let randomness = SeededRandomness(seed: seed)
             let calls = (0..<200).map { index in
                 Task {

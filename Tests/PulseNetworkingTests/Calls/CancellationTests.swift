@@ -17,20 +17,12 @@ struct CancellationTests {
         }
     }
 
-    private static func client(
-        _ clock: any PulseClock, _ transport: MockTransport, plugins: [any PulsePlugin] = [],
-        policy: RetryPolicy = .none, events: PulseEventBus = PulseEventBus()
-    ) -> PulseClient {
-        PulseClient(
-            configuration: .test().with(\.clock, value: clock).with(\.retryPolicy, value: policy), plugins: plugins,
-            transport: transport, events: events)
-    }
-
     @Test func cancelBeforeTheStartSendsNothing() async throws {
         let clock = TestClock()
         let transport = Self.stalled(clock)
         let log = TracingPlugin.Log()
-        let client = Self.client(clock, transport, plugins: [TracingPlugin(identifier: "a", log: log)])
+        let client = ClientStage.client(
+            plugins: [TracingPlugin(identifier: "a", log: log)], clock: clock, over: transport)
         let call = Task {
             await withUnsafeContinuation { continuation in
                 withUnsafeCurrentTask { $0?.cancel() }
@@ -55,7 +47,7 @@ struct CancellationTests {
     func aCallThatEndsWhileItsRequestIsBuiltSendsNothing(end: EndWhileBuilding) async throws {
         let clock = JumpingClock()
         let transport = MockTransport { PulseResponse(statusCode: 200, request: $0) }
-        let client = Self.client(clock, transport)
+        let client = ClientStage.client(clock: clock, over: transport)
         let endpoint = Request<EmptyResponse>(.post, "/leave").deadline(1).body(
             .encoded(contentType: "text/plain") {
                 switch end {
@@ -77,7 +69,7 @@ struct CancellationTests {
 
     @Test func aCallThatMustNotStartBuildsNoRequest() async throws {
         let clock = TestClock()
-        let client = Self.client(clock, Self.stalled(clock))
+        let client = ClientStage.client(clock: clock, over: Self.stalled(clock))
         await client.shutdown()
         let built = Locked(false)
         let endpoint = Request<EmptyResponse>(.post, "/late").body(
@@ -96,11 +88,10 @@ struct CancellationTests {
         let clock = TestClock()
         let transport = Self.stalled(clock)
         let log = TracingPlugin.Log()
-        let bus = PulseEventBus()
         let sink = RecordingSink()
-        bus.addSink(sink)
-        let client = Self.client(
-            clock, transport, plugins: [TracingPlugin(identifier: "a", log: log)], events: bus)
+        let client = ClientStage.client(
+            plugins: [TracingPlugin(identifier: "a", log: log)], clock: clock, over: transport,
+            events: PulseEventBus(sink: sink))
         let call = Task { try await client.request(GetUser()) }
         await clock.sleepers(atLeast: 1)
         call.cancel()
@@ -114,7 +105,7 @@ struct CancellationTests {
     @Test func cancelAllEndsAllCurrentCallsAndNoLaterOnes() async throws {
         let clock = TestClock()
         let transport = Self.stalled(clock)
-        let client = Self.client(clock, transport)
+        let client = ClientStage.client(clock: clock, over: transport)
         let calls = (0..<20).map { _ in Task { try await client.request(GetUser()) } }
         await clock.sleepers(atLeast: 20)
         client.cancelAll()
@@ -131,7 +122,7 @@ struct CancellationTests {
     @Test func cancelAllOfATagEndsOnlyCallsWithThatTag() async throws {
         let clock = TestClock()
         let transport = Self.stalled(clock)
-        let client = Self.client(clock, transport)
+        let client = ClientStage.client(clock: clock, over: transport)
         let feed = Task {
             try await client.request(GetUser(), options: .init().with(\.tag, value: "feed"))
         }
@@ -149,8 +140,8 @@ struct CancellationTests {
     @Test func shutdownEndsRunningCallsAndWaitsForThem() async throws {
         let clock = TestClock()
         let log = TracingPlugin.Log()
-        let client = Self.client(
-            clock, Self.stalled(clock), plugins: [TracingPlugin(identifier: "a", log: log)])
+        let client = ClientStage.client(
+            plugins: [TracingPlugin(identifier: "a", log: log)], clock: clock, over: Self.stalled(clock))
         let calls = (0..<10).map { _ in Task { await client.result(of: GetUser()) } }
         await clock.sleepers(atLeast: 10)
         await client.shutdown()
@@ -166,8 +157,8 @@ struct CancellationTests {
     @Test func cancellationDuringARetryDelayEndsTheCall() async throws {
         let clock = TestClock()
         let transport = MockTransport { PulseResponse(statusCode: 503, request: $0) }
-        let client = Self.client(
-            clock, transport, policy: RetryPolicy(maxAttempts: 3, backoffStrategy: .constant(10)))
+        let client = ClientStage.client(
+            retry: RetryPolicy(maxAttempts: 3, backoffStrategy: .constant(10)), clock: clock, over: transport)
         let call = Task { try await client.request(GetUser()) }
         await clock.sleepers(atLeast: 1)
         call.cancel()
@@ -223,10 +214,9 @@ struct CancellationTests {
         let sleeper = Sleeper(hook: hook, clock: clock)
         let transport = DeafTransport()
         let log = TracingPlugin.Log()
-        let client = PulseClient(
-            configuration: .test().with(\.clock, value: clock).with(\.cookieStore, value: sleeper),
-            plugins: [TracingPlugin(identifier: "a", log: log), sleeper], transport: transport,
-            events: PulseEventBus())
+        let client = ClientStage.client(
+            .test().with(\.cookieStore, value: sleeper), plugins: [TracingPlugin(identifier: "a", log: log), sleeper],
+            clock: clock, over: transport)
         let call = Task { try await client.request(GetUser()) }
         await clock.sleepers(atLeast: 1)
         call.cancel()
@@ -242,7 +232,7 @@ struct CancellationTests {
 
     @Test func aDeadlineExpiresExactlyUnderAVirtualClock() async throws {
         let clock = TestClock()
-        let client = Self.client(clock, Self.stalled(clock))
+        let client = ClientStage.client(clock: clock, over: Self.stalled(clock))
         let call = Task { await client.result(of: GetUser(), options: .init().with(\.deadline, value: 5)) }
         await clock.sleepers(atLeast: 1)
         await clock.sleepers(atLeast: 1, for: .deadline)
@@ -268,8 +258,8 @@ struct CancellationTests {
             if attempt > 1 { try await clock.sleep(3600) }
             return PulseResponse(statusCode: 503, request: request)
         }
-        let client = Self.client(
-            clock, transport, policy: RetryPolicy(maxAttempts: 3, backoffStrategy: .constant(1)))
+        let client = ClientStage.client(
+            retry: RetryPolicy(maxAttempts: 3, backoffStrategy: .constant(1)), clock: clock, over: transport)
         let call = Task { await client.result(of: GetUser(), options: .init().with(\.deadline, value: 5)) }
         await clock.sleepers(atLeast: 1)
         await clock.sleepers(atLeast: 1, for: .deadline)
@@ -288,8 +278,8 @@ struct CancellationTests {
     @Test func aCallDoesNotWaitForARetryBeyondItsDeadline() async throws {
         let clock = TestClock()
         let transport = MockTransport { PulseResponse(statusCode: 503, request: $0) }
-        let client = Self.client(
-            clock, transport, policy: RetryPolicy(maxAttempts: 3, backoffStrategy: .constant(10)))
+        let client = ClientStage.client(
+            retry: RetryPolicy(maxAttempts: 3, backoffStrategy: .constant(10)), clock: clock, over: transport)
         let error = await #expect(throws: PulseError.self) {
             try await client.request(GetUser(), options: .init().with(\.deadline, value: 10))
         }
@@ -306,7 +296,7 @@ struct CancellationTests {
             return try await next(request)
         }
         let transport = MockTransport { PulseResponse(statusCode: 200, data: User.json, request: $0) }
-        let client = Self.client(clock, transport, plugins: [waiting])
+        let client = ClientStage.client(plugins: [waiting], clock: clock, over: transport)
         let call = Task { await client.result(of: GetUser(), options: .init().with(\.deadline, value: 2)) }
         await clock.sleepers(atLeast: 1)
         await clock.sleepers(atLeast: 1, for: .deadline)
@@ -323,7 +313,7 @@ struct CancellationTests {
         // A high uptime, at which a tiny interval is lost to rounding.
         let clock = TestClock(uptime: 1e6)
         let transport = MockTransport { PulseResponse(statusCode: 200, data: User.json, request: $0) }
-        let client = Self.client(clock, transport)
+        let client = ClientStage.client(clock: clock, over: transport)
         let error = await #expect(throws: PulseError.self) {
             try await client.request(GetUser(), options: .init().with(\.deadline, value: 1e-12))
         }
@@ -334,7 +324,7 @@ struct CancellationTests {
     @Test func anInfiniteDeadlineNeverExpires() async throws {
         let clock = TestClock()
         let transport = MockTransport { PulseResponse(statusCode: 200, data: User.json, request: $0) }
-        let client = Self.client(clock, transport)
+        let client = ClientStage.client(clock: clock, over: transport)
         for seconds in [TimeInterval.infinity, 1e300] {
             #expect(try await client.request(GetUser(), options: .init().with(\.deadline, value: seconds)) == User())
         }
@@ -347,12 +337,11 @@ struct CancellationTests {
     @Test func aStreamedCallEndsWhenItsStreamDoes() async throws {
         let clock = TestClock()
         let log = TracingPlugin.Log()
-        let bus = PulseEventBus()
         let sink = RecordingSink()
-        bus.addSink(sink)
         let transport = MockTransport { PulseResponse(statusCode: 200, data: Data("abc".utf8), request: $0) }
-        let client = Self.client(
-            clock, transport, plugins: [TracingPlugin(identifier: "a", log: log)], events: bus)
+        let client = ClientStage.client(
+            plugins: [TracingPlugin(identifier: "a", log: log)], clock: clock, over: transport,
+            events: PulseEventBus(sink: sink))
         let response = try await client.perform(
             client.plan(GetUser(), RequestOptions(), CallShape(delivery: .streamed)))
         #expect(!sink.names.contains("requestCompleted"))
@@ -378,7 +367,7 @@ struct CancellationTests {
                         }, cancel: { wasFreed.withLock { $0 = true } }))
                 return response
             }
-            let client = Self.client(clock, transport)
+            let client = ClientStage.client(clock: clock, over: transport)
             let response = try await client.perform(
                 client.plan(GetUser(), RequestOptions(), CallShape(delivery: .streamed)))
             let stream = try #require(response.bytes)

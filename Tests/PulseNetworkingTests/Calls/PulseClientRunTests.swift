@@ -12,38 +12,31 @@ import Testing
 struct PulseClientRunTests {
     @Test func droppingAStreamEndsItsCall() async throws {
         let log = TracingPlugin.Log()
-        let bus = PulseEventBus()
-        let sink = RecordingSink()
-        bus.addSink(sink)
-        let (client, _) = PulseClient.responding(plugins: [TracingPlugin(identifier: "a", log: log)], events: bus)
+        let stage = ClientStage(plugins: [TracingPlugin(identifier: "a", log: log)])
         weak var stream: ByteStream?
         do {
-            let response = try await client.perform(
-                client.plan(GetUser(), RequestOptions(), CallShape(delivery: .streamed)))
+            let response = try await stage.client.perform(
+                stage.client.plan(GetUser(), RequestOptions(), CallShape(delivery: .streamed)))
             stream = response.bytes
             #expect(stream != nil)
         }
         #expect(stream == nil)
-        await client.shutdown()
+        await stage.client.shutdown()
         #expect(log.all.last == "a didComplete")
-        #expect(sink.names.last == "requestCompleted")
+        #expect(stage.sink.names.last == "requestCompleted")
     }
 
     #if os(Linux)
     @Test func theEndOfAStreamReportsTheTimingsOfTheWholeTransfer() async throws {
-        let bus = PulseEventBus()
         let sink = RecordingSink()
-        bus.addSink(sink)
-        try await MockServer.run { server in
+        let bus = PulseEventBus(sink: sink)
+        try await ClientStage.run(retry: .default, over: SocketTransport(), events: bus) { client, server in
             server.fallback { _ in .data(Data(repeating: 7, count: 100_000)) }
-            let client = PulseClient(
-                configuration: PulseConfiguration.patient(with: server), transport: SocketTransport(), events: bus)
             let response = try await client.perform(
                 client.plan(GetUser(), RequestOptions(), CallShape(delivery: .streamed)))
             #expect(response.timings?.firstByte != nil)
             #expect(response.timings?.lastByte == nil)
             for try await _ in try #require(response.bytes) {}
-            await client.shutdown()
         }
         let timings = sink.events.compactMap { event -> PulseResponse.Timings? in
             guard case .requestCompleted(.success(let summary), _, _) = event else { return nil }
@@ -57,7 +50,7 @@ struct PulseClientRunTests {
 
     @Test func aCallAfterShutdownDoesNotReachThePlugins() async throws {
         let log = TracingPlugin.Log()
-        let (client, _) = PulseClient.responding(plugins: [TracingPlugin(identifier: "a", scope: .call, log: log)])
+        let client = ClientStage.client(plugins: [TracingPlugin(identifier: "a", scope: .call, log: log)])
         await client.shutdown()
         await withTaskGroup(of: Void.self) { group in
             for _ in 0..<500 {
@@ -80,7 +73,7 @@ struct PulseClientRunTests {
             transport.withLock { $0 += 1 }
             return PulseResponse(statusCode: 200, data: Data("damaged".utf8), request: request, origin: .cache)
         }
-        let (client, _) = PulseClient.responding(plugins: [cache])
+        let client = ClientStage.client(plugins: [cache])
         let error = await #expect(throws: PulseError.self) { try await client.request(GetUser(method: .post)) }
         #expect(error?.kind == .decodingFailed)
         #expect(posts.withLock { $0 } == 1)
@@ -93,9 +86,9 @@ struct PulseClientRunTests {
             if context.options.cache == .reload { return try await next(request) }
             return PulseResponse(statusCode: 200, data: Data(stored.utf8), request: request, origin: .cache)
         }
-        let (client, transport) = PulseClient.responding(plugins: [cache])
-        #expect(try await client.request(GetUser()) == User())
-        #expect(transport.requests.count == 1)
+        let stage = ClientStage(plugins: [cache])
+        #expect(try await stage.client.request(GetUser()) == User())
+        #expect(stage.requests.count == 1)
     }
 
     @Test func aFailureFollowedByASuccessfulRetryIsNotTheDeadlinesCause() async throws {
@@ -114,9 +107,8 @@ struct PulseClientRunTests {
                 return PulseResponse(statusCode: 200, request: request)
             }
         }
-        let configuration = PulseConfiguration.test().with(\.clock, value: clock).with(\.deadline, value: 5)
-            .with(\.retryPolicy, value: RetryPolicy(backoffStrategy: .immediate))
-        let client = PulseClient(configuration: configuration, transport: transport, events: PulseEventBus())
+        let client = ClientStage.client(
+            .test().with(\.deadline, value: 5), retry: .immediate(), clock: clock, over: transport)
         let call = Task { await client.result(of: GetUser()) }
         await clock.sleepers(atLeast: 1)
         await clock.sleepers(atLeast: 1, for: .deadline)
@@ -136,20 +128,17 @@ struct PulseClientRunTests {
         "https://ada:hunter2@api.example.com:99999999/x",
     ])
     func anInvalidPathShowsNoSecretInEventsAndErrors(path: String) async throws {
-        let bus = PulseEventBus()
-        let sink = RecordingSink()
-        bus.addSink(sink)
-        let (client, _) = PulseClient.responding(events: bus)
-        let error = await #expect(throws: PulseError.self) { try await client.request(GetUser(path: path)) }
+        let stage = ClientStage()
+        let error = await #expect(throws: PulseError.self) { try await stage.client.request(GetUser(path: path)) }
         #expect(error?.kind == .invalidURL)
-        var shown = "\(sink.events) \(String(describing: error))"
+        var shown = "\(stage.sink.events) \(String(describing: error))"
         if case .invalidURL(let text) = error { shown += text }
         #expect(!shown.contains("hunter2"), "\(shown)")
     }
 
     @Test func anInvalidTrustedOriginShowsNoSecret() async throws {
         let url = try #require(URL(string: "ftp://ada:hunter2@files.example.com/"))
-        let (client, _) = PulseClient.responding(.test().with(\.trustedOrigins, value: [url]))
+        let client = ClientStage.client(.test().with(\.trustedOrigins, value: [url]))
         let error = await #expect(throws: PulseError.self) { try await client.request(GetUser()) }
         guard case .invalidURL(let text) = error else {
             Issue.record("\(String(describing: error))")
@@ -170,33 +159,33 @@ struct PulseClientRunTests {
     // MARK: Requests
 
     @Test func aReadyRequestWithoutATimeoutUsesTheClientsTimeout() async throws {
-        let (client, transport) = PulseClient.responding(.test().with(\.timeout, value: 7))
+        let stage = ClientStage(.test().with(\.timeout, value: 7))
         var request = URLRequest(url: try #require(URL(string: "https://api.example.com/")))
-        _ = try await client.rawRequest(request)
+        _ = try await stage.client.rawRequest(request)
         request.timeoutInterval = 3
-        _ = try await client.rawRequest(request)
-        #expect(transport.transportRequests.map(\.idleTimeout) == [7, 3])
+        _ = try await stage.client.rawRequest(request)
+        #expect(stage.transportRequests.map(\.idleTimeout) == [7, 3])
     }
 
     @Test func anOptionalOfADecodedTypeAcceptsWhatTheDecoderReads() async throws {
-        let (client, transport) = PulseClient.responding()
-        #expect(try await client.request(Request<User?>("/x")) == User())
-        #expect(try await client.request(Request<Data?>("/x")) == User.json)
-        #expect(try await client.request(Request<String?>("/x"))?.isEmpty == false)
-        let accepted = transport.requests.map { $0.value(forHTTPHeaderField: "Accept") }
+        let stage = ClientStage()
+        #expect(try await stage.client.request(Request<User?>("/x")) == User())
+        #expect(try await stage.client.request(Request<Data?>("/x")) == User.json)
+        #expect(try await stage.client.request(Request<String?>("/x"))?.isEmpty == false)
+        let accepted = stage.requests.map { $0.value(forHTTPHeaderField: "Accept") }
         #expect(accepted == ["application/json", "*/*", "*/*"])
     }
 
     @Test func aBodyURLThatIsNotAFileIsAnEncodingFailure() async throws {
-        let (client, transport) = PulseClient.responding()
+        let stage = ClientStage()
         for text in ["https://example.com/file", "data:,x", "relative", "/dev/null", "/tmp"] {
             let url = text.hasPrefix("/") ? URL(fileURLWithPath: text) : try #require(URL(string: text))
             let error = await #expect(throws: PulseError.self) {
-                try await client.request(GetUser(method: .post, body: .file(url)))
+                try await stage.client.request(GetUser(method: .post, body: .file(url)))
             }
             #expect(error?.kind == .encodingFailed, "\(text)")
         }
-        #expect(transport.requests.isEmpty)
+        #expect(stage.requests.isEmpty)
     }
 
     @Test func aSymbolicLinkToAFileIsAcceptedAsABody() async throws {
@@ -206,9 +195,9 @@ struct PulseClientRunTests {
         try Data("x".utf8).write(to: file)
         try FileManager.default.createSymbolicLink(at: link, withDestinationURL: file)
         defer { [file, link].forEach { try? FileManager.default.removeItem(at: $0) } }
-        let (client, transport) = PulseClient.responding()
-        _ = try await client.request(GetUser(method: .post, body: .file(link)))
-        #expect(transport.requests.count == 1)
+        let stage = ClientStage()
+        _ = try await stage.client.request(GetUser(method: .post, body: .file(link)))
+        #expect(stage.requests.count == 1)
     }
 
     @Test func aRequestMovedByAPluginWithoutARedirectCarriesNoSecret() async throws {
@@ -226,8 +215,7 @@ struct PulseClientRunTests {
             return PulseResponse(
                 statusCode: 302, headers: ["Location": "https://second.example.com/"], request: request)
         }
-        let client = PulseClient(
-            configuration: PulseConfiguration(), plugins: [moving], transport: transport, events: PulseEventBus())
+        let client = ClientStage.client(PulseConfiguration(), plugins: [moving], over: transport)
         _ = try await client.request(GetUser(path: "https://first.example.com/"))
         let last = try #require(transport.requests.last)
         #expect(last.url?.host == "third.example.com")
@@ -242,9 +230,9 @@ struct PulseClientRunTests {
         }
         let configuration = PulseConfiguration.test().with(\.retryPolicy, value: .default)
         for (plugins, mayBeResent) in [([posting], false), ([], true)] {
-            let (client, transport) = PulseClient.responding(configuration, plugins: plugins)
-            _ = try await client.request(GetUser())
-            #expect(transport.transportRequests.map(\.mayBeResent) == [mayBeResent])
+            let stage = ClientStage(configuration, plugins: plugins)
+            _ = try await stage.client.request(GetUser())
+            #expect(stage.transportRequests.map(\.mayBeResent) == [mayBeResent])
         }
     }
 
@@ -258,8 +246,7 @@ struct PulseClientRunTests {
             }
             return PulseResponse(statusCode: status, data: User.json, request: request)
         }
-        let configuration = PulseConfiguration.test().with(\.retryPolicy, value: .default)
-        let client = PulseClient(configuration: configuration, transport: transport, events: PulseEventBus())
+        let client = ClientStage.client(retry: .default, over: transport)
         #expect(try await client.request(GetUser(method: .post)) == User())
         #expect(transport.transportRequests.map(\.needsNewConnection) == [false, true])
         #expect(transport.transportRequests.map(\.wasMisdirected) == [false, true])
@@ -271,11 +258,9 @@ struct PulseClientRunTests {
     func extremeNumbersInOptionsDoNotTrap(number: Int) async throws {
         try await MockServer.run { server in
             server.on(.get, "/users/1") { _ in try .json(User()) }
-            let configuration = PulseConfiguration.patient(with: server)
-                .with(\.maxConnectionsPerHost, value: number)
-                .with(\.maxBufferedBodySize, value: number)
-                .with(\.retryPolicy, value: RetryPolicy(maxAttempts: number, backoffStrategy: .immediate))
-            let client = PulseClient(configuration: configuration, events: PulseEventBus())
+            let client = ClientStage.client(
+                of: server, retry: .immediate(number),
+                with: { ($0.maxConnectionsPerHost, $0.maxBufferedBodySize) = (number, number) })
             let result = await client.result(of: GetUser())
             if number == .max {
                 let user = try result.get()
@@ -293,66 +278,66 @@ struct PulseClientRunTests {
 
     @Test(arguments: [0, -1, -TimeInterval.infinity, .nan])
     func aTimeoutThatIsNotPositiveIsAnInvalidRequest(seconds: TimeInterval) async throws {
-        let (client, transport) = PulseClient.responding()
+        let stage = ClientStage()
         let fields: [WritableKeyPath<RequestOptions, TimeInterval?>] =
             [\.timeout, \.connectTimeout, \.poolTimeout] + (seconds.isNaN ? [\.deadline] : [])
         for field in fields {
             let options = RequestOptions().with(field, value: seconds)
             for (endpoint, own) in [(GetUser(), options), (GetUser(options: options), RequestOptions())] {
-                let error = await #expect(throws: PulseError.self) { try await client.request(endpoint, options: own) }
+                let error = await #expect(throws: PulseError.self) {
+                    try await stage.client.request(endpoint, options: own)
+                }
                 #expect(error?.kind == .invalidRequest, "\(field)")
             }
         }
-        #expect(transport.requests.isEmpty)
+        #expect(stage.requests.isEmpty)
     }
 
     @Test(arguments: ["", "a\r\nb", "a\0b"])
     func anUnsendableIdempotencyKeyIsAnInvalidRequest(key: String) async throws {
-        let (client, transport) = PulseClient.responding()
+        let stage = ClientStage()
         let error = await #expect(throws: PulseError.self) {
-            try await client.request(
+            try await stage.client.request(
                 GetUser(method: .post), options: .init().with(\.idempotencyKey, value: .value(key)))
         }
         #expect(error?.kind == .invalidRequest)
-        #expect(transport.requests.isEmpty)
+        #expect(stage.requests.isEmpty)
     }
 
     @Test(arguments: [0, -1, -TimeInterval.infinity, .nan])
     func anEndpointsZeroTimeoutMeansTheClientsAndNegativeOnesAreInvalid(seconds: TimeInterval) async throws {
-        let (client, transport) = PulseClient.responding(.test().with(\.timeout, value: 7))
-        let result = await client.result(of: GetUser(timeoutInterval: seconds))
-        _ = try await client.request(GetUser(options: .init().with(\.timeout, value: 3), timeoutInterval: seconds))
+        let stage = ClientStage(.test().with(\.timeout, value: 7))
+        let result = await stage.client.result(of: GetUser(timeoutInterval: seconds))
+        _ = try await stage.client.request(
+            GetUser(options: .init().with(\.timeout, value: 3), timeoutInterval: seconds))
         if seconds == 0 {
             #expect(try result.get() == User())
-            #expect(transport.transportRequests.map(\.idleTimeout) == [7, 3])
+            #expect(stage.transportRequests.map(\.idleTimeout) == [7, 3])
         } else {
             #expect(throws: PulseError.self) { try result.get() }
-            #expect(transport.transportRequests.map(\.idleTimeout) == [3])
+            #expect(stage.transportRequests.map(\.idleTimeout) == [3])
         }
     }
 
     @Test(arguments: [0, -1, -TimeInterval.infinity])
     func aDeadlineThatIsNotPositiveEndsTheCallBeforeItStarts(seconds: TimeInterval) async throws {
-        let (client, transport) = PulseClient.responding()
+        let stage = ClientStage()
         let error = await #expect(throws: PulseError.self) {
-            try await client.request(GetUser(), options: .init().with(\.deadline, value: seconds))
+            try await stage.client.request(GetUser(), options: .init().with(\.deadline, value: seconds))
         }
         #expect(error?.kind == .deadlineExceeded)
-        #expect(transport.requests.isEmpty)
+        #expect(stage.requests.isEmpty)
     }
 
     @Test(arguments: [0.001, 1e300, TimeInterval.infinity])
     func timeoutsOfAnyLengthDoNotTrap(seconds: TimeInterval) async throws {
-        try await MockServer.run { server in
+        try await ClientStage.run(retry: .default) { client, server in
             server.on(.get, "/users/1") { _ in try .json(User()) }
             let options = RequestOptions().with(\.timeout, value: seconds).with(\.connectTimeout, value: seconds)
                 .with(\.poolTimeout, value: seconds)
-            let client = PulseClient(
-                configuration: PulseConfiguration.patient(with: server), events: PulseEventBus())
             let result = await client.result(of: GetUser(), options: options)
             // A millisecond may or may not be enough.
             #expect(seconds < 1 || (try? result.get()) == User())
-            await client.shutdown()
         }
     }
 }

@@ -20,15 +20,12 @@ struct PulseClientStressTests {
                 request.parameters["id"].flatMap(Int.init).map { $0 % 3 == 0 } == true
                     ? .raw([.stall]) : .data(User.json, contentType: "application/json")
             }
-            let bus = PulseEventBus()
             let sink = RecordingSink()
-            bus.addSink(sink)
             let completed = Locked(0)
             let counting = CompletionCounter(count: completed)
-            let client = PulseClient(
-                configuration: PulseConfiguration.patient(with: server)
-                    .with(\.maxConnectionsPerHost, value: 200),
-                plugins: [counting, RetryPlugin(maxAttempts: 2, strategy: .immediate)], events: bus)
+            let client = ClientStage.client(
+                of: server, plugins: [counting, RetryPlugin(maxAttempts: 2, strategy: .immediate)], retry: .default,
+                events: PulseEventBus(sink: sink), with: { $0.maxConnectionsPerHost = 200 })
             let calls = (1...200).map { id in
                 Task { await client.result(of: GetUser(path: "/users/\(id)")) }
             }
@@ -58,8 +55,7 @@ struct PulseClientStressTests {
     @Test func shutdownWhileBusyEndsAllCallsAndLaterCallsSendNothing() async throws {
         try await MockServer.run { server in
             server.on(.get, "/users/1") { _ in .raw([.stall]) }
-            let client = PulseClient(
-                configuration: PulseConfiguration.patient(with: server), events: PulseEventBus())
+            let client = ClientStage.client(of: server, retry: .default)
             let calls = (0..<100).map { _ in Task { await client.result(of: GetUser()) } }
             _ = try await server.requests(atLeast: 40)
             await client.shutdown()
@@ -83,7 +79,7 @@ struct PulseClientStressTests {
     @Test func anUnreferencedClientIsDeallocated() async throws {
         weak var dropped: PulseClient?
         do {
-            let (client, _) = PulseClient.responding(plugins: [.headers(["X-A": "1"])])
+            let client = ClientStage.client(plugins: [.headers(["X-A": "1"])])
             _ = try await client.request(GetUser(), options: .init().with(\.deadline, value: 600))
             dropped = client
         }

@@ -15,14 +15,14 @@ struct PulseClientTests {
 
     @Test func aTransportThatLacksAConfiguredFeatureCausesAWarning() {
         func warnings(_ capabilities: TransportCapabilities) -> [String] {
-            let (bus, sink) = (PulseEventBus(), RecordingSink())
-            bus.addSink(sink)
+            let sink = RecordingSink()
             var configuration = PulseConfiguration()
             configuration.tls = TLSSettings(minimumVersion: .tls13)
             configuration.proxy = .direct
             _ = PulseClient(
-                configuration: configuration, transport: Limited(capabilities: capabilities), events: bus)
-            return sink.events.compactMap { if case .warning(let text) = $0 { text } else { nil } }
+                configuration: configuration, transport: Limited(capabilities: capabilities),
+                events: PulseEventBus(sink: sink))
+            return sink.warnings
         }
         #expect(warnings([.tls, .proxy]).isEmpty)
         #expect(warnings(.simulated).isEmpty)
@@ -36,14 +36,13 @@ struct PulseClientTests {
             (nil, ["https://api.example.com"], []),
         ] as [(String?, [String], [String])])
     func secretDefaultHeadersWithoutAHomeCauseAWarning(base: String?, trusted: [String], warned: [String]) {
-        let (bus, sink) = (PulseEventBus(), RecordingSink())
-        bus.addSink(sink)
+        let sink = RecordingSink()
         var configuration = PulseConfiguration().with(\.baseURL, value: base.flatMap { URL(string: $0) })
         configuration.trustedOrigins = trusted.compactMap { URL(string: $0) }
         configuration.defaultHeaders = ["Accept": "*/*", "X-Tenant-Ticket": "t0p", "Authorization": "Bearer s3cret"]
         configuration.secretHeaders = ["x-tenant-ticket"]
         let transport = MockTransport { PulseResponse(statusCode: 200, request: $0) }
-        _ = PulseClient(configuration: configuration, transport: transport, events: bus)
+        _ = PulseClient(configuration: configuration, transport: transport, events: PulseEventBus(sink: sink))
         let warnings = sink.events.compactMap { if case .warning(let text) = $0 { text } else { nil } }
         #expect(warnings.count == warned.count)
         for (warning, name) in zip(warnings, warned) { #expect(warning.contains(" \(name) ")) }
@@ -52,18 +51,15 @@ struct PulseClientTests {
 
     /// This includes pins that expire while the client exists.
     @Test func expiredPinsCauseAWarningAtTheNextRequest() async throws {
-        let (bus, sink, clock) = (PulseEventBus(), RecordingSink(), TestClock())
-        bus.addSink(sink)
+        let clock = TestClock()
         let pins = [1, 2].map { "sha256/" + Data(repeating: $0, count: 32).base64EncodedString() }
         let policy = SSLPinningPolicy.publicKeyHashes(pins).expires(clock.now.addingTimeInterval(60))
-        let (client, _) = PulseClient.responding(
-            .test().with(\.sslPinningPolicy, value: policy).with(\.clock, value: clock), events: bus)
-        func warnings() -> Int { sink.names.count { $0 == "warning" } }
-        _ = try await client.request(GetUser())
-        #expect(warnings() == 0)
+        let stage = ClientStage(.test().with(\.sslPinningPolicy, value: policy), clock: clock)
+        _ = try await stage.client.request(GetUser())
+        #expect(stage.sink.warnings.isEmpty)
         await clock.advance(by: 60)
-        for _ in 0..<2 { _ = try await client.request(GetUser()) }
-        #expect(warnings() == 1)
+        for _ in 0..<2 { _ = try await stage.client.request(GetUser()) }
+        #expect(stage.sink.warnings.count == 1)
     }
 
     /// Paths that differ only in values are one route.
@@ -73,7 +69,7 @@ struct PulseClientTests {
             routes.withLock { $0.append(context.route) }
             return [:]
         }
-        let (client, _) = PulseClient.responding(plugins: [spy])
+        let client = ClientStage.client(plugins: [spy])
         let _: User = try await client.get("/users/1?token=a")
         let _: User = try await client.get("/users/2", query: ["page": 2])
         let _: User = try await client.get("/orders/{order}", path: ["order": "first"])
@@ -101,7 +97,7 @@ struct PulseClientTests {
                 onMain.withLock { $0.append(DispatchQueue.getSpecific(key: key) != nil) }
             })
         #expect(DispatchQueue.getSpecific(key: key) != nil)
-        let (client, _) = PulseClient.responding(plugins: [logger])
+        let client = ClientStage.client(plugins: [logger])
         _ = try await client.request(GetUser())
         #expect(onMain.withLock { $0 } == [false])
     }
@@ -130,10 +126,9 @@ struct PulseClientTests {
                 request.url = parts?.url
             }
         }
-        let (client, transport) = PulseClient.responding(
-            .test("https://ada:secret@api.example.com/v1"), plugins: [Moving(origin: origin)])
-        _ = try await client.request(GetUser())
-        let url = try #require(transport.requests.first?.url)
+        let stage = ClientStage(.test("https://ada:secret@api.example.com/v1"), plugins: [Moving(origin: origin)])
+        _ = try await stage.client.request(GetUser())
+        let url = try #require(stage.requests.first?.url)
         #expect(url.host == URL(string: origin)?.host)
         #expect(url.user == user)
         #expect(url.absoluteString.contains("secret") == (user != nil))
@@ -158,9 +153,7 @@ struct PulseClientTests {
                 return try await base.send(request)
             }
         }
-        let client = PulseClient(
-            configuration: .test().with(\.retryPolicy, value: .default),
-            transport: Noting(base: transport, mayBeResent: mayBeResent), events: PulseEventBus())
+        let client = ClientStage.client(retry: .default, over: Noting(base: transport, mayBeResent: mayBeResent))
         #expect(try await client.request(GetUser(method: .post)) == User())
         #expect(mayBeResent.withLock { $0 } == [false, true])
         let once = RequestOptions().with(\.retry, value: .never)
@@ -180,15 +173,11 @@ struct PulseClientTests {
         }
         for versions in [PulseConfiguration.HTTPVersions.automatic, .http1] {
             let transport = Noting(capabilities: .httpVersions)
-            let client = PulseClient(
-                configuration: .test().with(\.httpVersions, value: versions), transport: transport,
-                events: PulseEventBus())
+            let client = ClientStage.client(.test().with(\.httpVersions, value: versions), over: transport)
             #expect(try await client.request(GetUser()) == User())
             #expect(transport.seen.withLock { $0 } == [versions])
             let unable = Noting(capabilities: [])
-            let other = PulseClient(
-                configuration: .test().with(\.httpVersions, value: versions), transport: unable,
-                events: PulseEventBus())
+            let other = ClientStage.client(.test().with(\.httpVersions, value: versions), over: unable)
             let result = await other.result(of: GetUser())
             if versions == .automatic {
                 #expect(try result.get() == User())
@@ -201,11 +190,11 @@ struct PulseClientTests {
 
     @Test func aRequestThatAPluginTurnsIntoAPOSTIsNotRetried() async throws {
         let configuration = PulseConfiguration.test().with(
-            \.retryPolicy, value: RetryPolicy(maxAttempts: 3, backoffStrategy: .immediate))
+            \.retryPolicy, value: .immediate())
         for (plugins, count) in [([Overriding()], 1), ([], 3)] as [([any PulsePlugin], Int)] {
-            let (client, transport) = PulseClient.responding(configuration, plugins: plugins, status: 503)
-            await #expect(throws: PulseError.self) { try await client.request(GetUser()) }
-            #expect(transport.requests.count == count)
+            let stage = ClientStage(configuration, plugins: plugins, over: .responding(503))
+            await #expect(throws: PulseError.self) { try await stage.client.request(GetUser()) }
+            #expect(stage.requests.count == count)
         }
     }
 
@@ -214,7 +203,7 @@ struct PulseClientTests {
             let clock = TestClock()
             let configuration = PulseConfiguration.test().with(\.clock, value: clock)
             let hedging = HedgingPlugin(delay: .fixed(1), maxCopies: 1)
-            let (warm, _) = PulseClient.responding(configuration, plugins: [hedging])
+            let warm = ClientStage.client(configuration, plugins: [hedging])
             for _ in 0..<40 { _ = try await warm.request(GetUser()) }
             let transport = MockTransport { _ in
                 try await clock.sleep(1_000)
@@ -237,32 +226,32 @@ struct PulseClientTests {
     // MARK: Results
 
     @Test func aCallReturnsTheDecodedValueAndItsResponse() async throws {
-        let (client, transport) = PulseClient.responding(headers: ["X-Page": "2"])
-        #expect(try await client.request(GetUser()) == User())
-        let decoded = try await client.response(for: GetUser())
+        let stage = ClientStage(over: .responding(headers: ["X-Page": "2"]))
+        #expect(try await stage.client.request(GetUser()) == User())
+        let decoded = try await stage.client.response(for: GetUser())
         #expect(decoded.value == User())
         #expect(decoded.response.headers["x-page"] == "2")
         #expect(
-            transport.requests.map(\.url?.absoluteString)
+            stage.requests.map(\.url?.absoluteString)
                 == Array(repeating: "https://api.example.com/v1/users/1", count: 2))
     }
 
     @Test func aCallThrowsATypedError() async throws {
-        let (client, _) = PulseClient.responding(status: 404)
+        let client = ClientStage.client(over: .responding(404))
         let result = await client.result(of: GetUser())
         guard case .failure(.http(let response)) = result else {
             Issue.record("\(result)")
             return
         }
         #expect(response.statusCode == 404)
-        #expect(try await PulseClient.responding().client.result(of: GetUser()).get() == User())
+        #expect(try await ClientStage.client().result(of: GetUser()).get() == User())
     }
 
     @Test(arguments: [
         (401, PulseError.Kind.unauthorized), (429, .rateLimited), (500, .http), (302, .http), (199, .http),
     ])
     func aRejectedStatusThrowsItsError(status: Int, kind: PulseError.Kind) async throws {
-        let (client, _) = PulseClient.responding(status: status)
+        let client = ClientStage.client(over: .responding(status))
         let error = await #expect(throws: PulseError.self) { try await client.request(GetUser()) }
         #expect(error?.kind == kind)
         let raw = await #expect(throws: PulseError.self) { try await client.rawRequest(GetUser()) }
@@ -270,14 +259,14 @@ struct PulseClientTests {
     }
 
     @Test func anAcceptedStatusThrowsNoError() async throws {
-        let (client, _) = PulseClient.responding(status: 418)
+        let client = ClientStage.client(over: .responding(418))
         let any = RequestOptions().with(\.acceptedStatuses, value: .any)
         #expect(try await client.rawRequest(GetUser(), options: any).statusCode == 418)
         #expect(try await client.request(GetUser(), options: any) == User())
     }
 
     @Test func theErrorForAMismatchedBodyNamesTheType() async throws {
-        let (client, _) = PulseClient.responding(data: Data(#"{"id":"x"}"#.utf8))
+        let client = ClientStage.client(over: .responding(data: Data(#"{"id":"x"}"#.utf8)))
         let error = await #expect(throws: PulseError.self) { try await client.request(GetUser()) }
         guard case .decodingFailed(let type, _) = error else {
             Issue.record("\(String(describing: error))")
@@ -294,14 +283,14 @@ struct PulseClientTests {
                 return response.data.count
             }
         }
-        #expect(try await PulseClient.responding(data: Data([1, 2])).client.request(Own()) == 2)
-        let (client, _) = PulseClient.responding(data: Data([1, 2, 3]))
+        #expect(try await ClientStage.client(over: .responding(data: Data([1, 2]))).request(Own()) == 2)
+        let client = ClientStage.client(over: .responding(data: Data([1, 2, 3])))
         let error = await #expect(throws: PulseError.self) { try await client.request(Own()) }
         #expect(error?.kind == .graphQL)
     }
 
     @Test func anEmptyBodyDecodesToNilForAnOptionalResponse() async throws {
-        let (client, _) = PulseClient.responding(status: 204, data: Data())
+        let client = ClientStage.client(over: .responding(204, data: Data()))
         #expect(try await client.request(Request<User?>(.get, "/x")) == nil)
         #expect(try await client.request(Request<EmptyResponse>(.get, "/x")) == EmptyResponse())
         #expect(try await client.request(Request<Data>(.get, "/x")).isEmpty)
@@ -317,7 +306,7 @@ struct PulseClientTests {
             response.origin = .cache
             return response
         }
-        let (client, _) = PulseClient.responding(plugins: [cache])
+        let client = ClientStage.client(plugins: [cache])
         #expect(try await client.request(GetUser()) == User())
         #expect(calls.withLock { $0 } == [.default, .reload])
     }
@@ -325,27 +314,27 @@ struct PulseClientTests {
     // MARK: Sent requests
 
     @Test func everyRequestHasAcceptAndUserAgentUnlessSet() async throws {
-        let (client, transport) = PulseClient.responding(.test().with(\.defaultHeaders, value: ["X-App": "1"]))
-        _ = try await client.request(GetUser())
-        _ = try await client.request(Request<Data>(.get, "/x"))
-        _ = try await client.request(GetUser(headers: ["accept": "text/csv", "USER-AGENT": "me"]))
-        let sent = transport.requests.map { $0.allHTTPHeaderFields ?? [:] }
+        let stage = ClientStage(.test().with(\.defaultHeaders, value: ["X-App": "1"]))
+        _ = try await stage.client.request(GetUser())
+        _ = try await stage.client.request(Request<Data>(.get, "/x"))
+        _ = try await stage.client.request(GetUser(headers: ["accept": "text/csv", "USER-AGENT": "me"]))
+        let sent = stage.requests.map { $0.allHTTPHeaderFields ?? [:] }
         #expect(sent[0]["Accept"] == "application/json")
         #expect(sent[0]["X-App"] == "1")
         #expect(sent[0]["User-Agent"]?.contains("PulseKit/") == true)
         #expect(sent[1]["Accept"] == "*/*")
-        #expect(transport.requests[2].value(forHTTPHeaderField: "Accept") == "text/csv")
-        #expect(transport.requests[2].value(forHTTPHeaderField: "User-Agent") == "me")
+        #expect(stage.requests[2].value(forHTTPHeaderField: "Accept") == "text/csv")
+        #expect(stage.requests[2].value(forHTTPHeaderField: "User-Agent") == "me")
         #expect(sent[2].count == 3)
     }
 
     @Test func callHeadersOverrideEndpointHeadersWhichOverrideDefaults() async throws {
-        let (client, transport) = PulseClient.responding(
+        let stage = ClientStage(
             .test().with(
                 \.defaultHeaders, value: ["X-A": "configuration", "X-B": "configuration", "X-C": "configuration"]))
         let endpoint = GetUser(headers: ["x-a": "endpoint", "x-b": "endpoint"])
-        _ = try await client.request(endpoint, options: .init().with(\.headers, value: ["X-a": "call"]))
-        let sent = try #require(transport.requests.first)
+        _ = try await stage.client.request(endpoint, options: .init().with(\.headers, value: ["X-a": "call"]))
+        let sent = try #require(stage.requests.first)
         #expect(sent.value(forHTTPHeaderField: "X-A") == "call")
         #expect(sent.value(forHTTPHeaderField: "X-B") == "endpoint")
         #expect(sent.value(forHTTPHeaderField: "X-C") == "configuration")
@@ -353,28 +342,30 @@ struct PulseClientTests {
     }
 
     @Test func theCallsTimeoutOverridesTheEndpointsWhichOverridesTheClients() async throws {
-        let (client, transport) = PulseClient.responding(
+        let stage = ClientStage(
             .test().with(\.timeout, value: 20).with(\.connectTimeout, value: 3).with(\.poolTimeout, value: 4))
-        _ = try await client.request(GetUser())
-        _ = try await client.request(GetUser(timeoutInterval: 7))
-        _ = try await client.request(GetUser(options: .init().with(\.timeout, value: 6), timeoutInterval: 7))
-        _ = try await client.request(GetUser(timeoutInterval: 7), options: .init().with(\.timeout, value: 5))
-        #expect(transport.transportRequests.map(\.idleTimeout) == [20, 7, 6, 5])
-        #expect(transport.requests.map(\.timeoutInterval) == [20, 7, 6, 5])
-        #expect(transport.transportRequests.allSatisfy { $0.connectTimeout == 3 && $0.poolTimeout == 4 })
-        _ = try await client.request(GetUser(options: .init().with(\.poolTimeout, value: 5)))
-        #expect(transport.transportRequests.last?.poolTimeout == 5)
+        _ = try await stage.client.request(GetUser())
+        _ = try await stage.client.request(GetUser(timeoutInterval: 7))
+        _ = try await stage.client.request(GetUser(options: .init().with(\.timeout, value: 6), timeoutInterval: 7))
+        _ = try await stage.client.request(GetUser(timeoutInterval: 7), options: .init().with(\.timeout, value: 5))
+        #expect(stage.transportRequests.map(\.idleTimeout) == [20, 7, 6, 5])
+        #expect(stage.requests.map(\.timeoutInterval) == [20, 7, 6, 5])
+        #expect(stage.transportRequests.allSatisfy { $0.connectTimeout == 3 && $0.poolTimeout == 4 })
+        _ = try await stage.client.request(GetUser(options: .init().with(\.poolTimeout, value: 5)))
+        #expect(stage.transportRequests.last?.poolTimeout == 5)
     }
 
     @Test func bodiesSetTheirContentTypeUnlessTheEndpointDoes() async throws {
-        let (client, transport) = PulseClient.responding()
-        _ = try await client.request(GetUser(method: .post, body: .json(User())))
-        _ = try await client.request(
+        let stage = ClientStage()
+        _ = try await stage.client.request(GetUser(method: .post, body: .json(User())))
+        _ = try await stage.client.request(
             GetUser(method: .post, body: .formURLEncoded([URLQueryItem(name: "a", value: "b c+")])))
-        _ = try await client.request(GetUser(method: .post, body: .text("hé")))
-        _ = try await client.request(GetUser(method: .put, headers: ["content-type": "a/b"], body: .data(Data([1]))))
-        _ = try await client.request(GetUser(method: .post, body: .graphQL(query: "{ me }", variables: ["id": 1])))
-        let sent = transport.requests
+        _ = try await stage.client.request(GetUser(method: .post, body: .text("hé")))
+        _ = try await stage.client.request(
+            GetUser(method: .put, headers: ["content-type": "a/b"], body: .data(Data([1]))))
+        _ = try await stage.client.request(
+            GetUser(method: .post, body: .graphQL(query: "{ me }", variables: ["id": 1])))
+        let sent = stage.requests
         #expect(
             sent.map { $0.value(forHTTPHeaderField: "Content-Type") } == [
                 "application/json", "application/x-www-form-urlencoded", "text/plain; charset=utf-8", "a/b",
@@ -388,16 +379,15 @@ struct PulseClientTests {
 
     /// Otherwise a form would be sent as JSON, without its boundary.
     @Test func theContentTypeOfABodyOverridesADefaultOne() async throws {
-        let (client, transport) = PulseClient.responding(
-            .test().with(\.defaultHeaders, value: ["content-type": "application/json"]))
+        let stage = ClientStage(.test().with(\.defaultHeaders, value: ["content-type": "application/json"]))
         let form = MultipartFormData(parts: [.init(name: "a", data: Data("b".utf8))])
-        _ = try await client.request(GetUser(method: .post, body: .multipart(form)))
-        _ = try await client.request(GetUser(method: .post, headers: ["Content-Type": "a/b"], body: .text("c")))
+        _ = try await stage.client.request(GetUser(method: .post, body: .multipart(form)))
+        _ = try await stage.client.request(GetUser(method: .post, headers: ["Content-Type": "a/b"], body: .text("c")))
         var ready = URLRequest(url: try #require(URL(string: "https://api.example.com/ready")))
         ready.httpMethod = "POST"
         ready.httpBody = Data("{}".utf8)
-        _ = try await client.rawRequest(ready)
-        let types = transport.requests.map { $0.value(forHTTPHeaderField: "Content-Type") }
+        _ = try await stage.client.rawRequest(ready)
+        let types = stage.requests.map { $0.value(forHTTPHeaderField: "Content-Type") }
         #expect(types[0]?.hasPrefix("multipart/form-data; boundary=") == true)
         // A ready request's body has no content type of its own.
         #expect(types[1...] == ["a/b", "application/json"])
@@ -411,33 +401,32 @@ struct PulseClientTests {
             request.url = host
             return try await next(request)
         }
-        let (client, transport) = PulseClient.responding()
-        _ = try await client.rawRequest(URLRequest(url: host))
-        let (moved, movedTransport) = PulseClient.responding(plugins: [moving])
-        _ = try await moved.rawRequest(GetUser())
-        for sent in [transport, movedTransport] {
-            #expect(sent.requests.map { $0.url?.absoluteString } == ["https://xn--bcher-kva.example/x"])
+        let (plain, moved) = (ClientStage(), ClientStage(plugins: [moving]))
+        _ = try await plain.client.rawRequest(URLRequest(url: host))
+        _ = try await moved.client.rawRequest(GetUser())
+        for stage in [plain, moved] {
+            #expect(stage.requests.map { $0.url?.absoluteString } == ["https://xn--bcher-kva.example/x"])
         }
     }
 
     @Test(arguments: ["https://a%EF%BC%852Fb.example/", "http://[%2Fx:]/"])
     func aReadyRequestWithAnInvalidHostIsRejected(text: String) async throws {
         let url = try #require(URL(string: text))
-        let (client, transport) = PulseClient.responding()
-        let error = await #expect(throws: PulseError.self) { try await client.rawRequest(URLRequest(url: url)) }
+        let stage = ClientStage()
+        let error = await #expect(throws: PulseError.self) { try await stage.client.rawRequest(URLRequest(url: url)) }
         #expect(error?.kind == .invalidURL)
-        #expect(transport.requests.isEmpty)
+        #expect(stage.requests.isEmpty)
     }
 
     @Test func aReadyRequestPassesTheWholePluginChain() async throws {
-        let (client, transport) = PulseClient.responding(plugins: [.headers(["X-Plugin": "1"])])
+        let stage = ClientStage(plugins: [.headers(["X-Plugin": "1"])])
         var request = URLRequest(url: try #require(URL(string: "https://api.example.com/ready?x=1")))
         request.httpMethod = "PUT"
         request.httpBody = Data("body".utf8)
         request.setValue("mine", forHTTPHeaderField: "X-Own")
-        let response = try await client.rawRequest(request)
+        let response = try await stage.client.rawRequest(request)
         #expect(response.data == User.json)
-        let sent = try #require(transport.requests.first)
+        let sent = try #require(stage.requests.first)
         #expect(sent.httpMethod == "PUT")
         #expect(sent.httpBody == Data("body".utf8))
         #expect(sent.value(forHTTPHeaderField: "X-Own") == "mine")
@@ -454,9 +443,7 @@ struct PulseClientTests {
             }
             return PulseResponse(statusCode: count < 3 ? 503 : 200, data: User.json, request: request)
         }
-        let client = PulseClient(
-            configuration: .test().with(\.retryPolicy, value: RetryPolicy(backoffStrategy: .immediate)),
-            transport: transport, events: PulseEventBus())
+        let client = ClientStage.client(retry: .immediate(), over: transport)
         _ = try await client.request(
             GetUser(method: .post), options: .init().with(\.idempotencyKey, value: .automatic))
         let keys = log.withLock { $0 }
@@ -471,10 +458,11 @@ struct PulseClientTests {
 
     @Test func aHeaderWithALineBreakIsRejectedBeforeAnythingIsSent() async throws {
         for headers in [["X-A": "a\r\nX-B: b"], ["X-A\r\nX-B": "a"], ["X A": "a"], ["": "a"], ["X-A": "a\0"]] {
-            let (client, transport) = PulseClient.responding()
+            let mock = MockTransport.responding()
+            let client = ClientStage.client(over: mock)
             let error = await #expect(throws: PulseError.self) { try await client.request(GetUser(headers: headers)) }
             #expect(error?.kind == .invalidRequest)
-            let (configured, unused) = PulseClient.responding(.test().with(\.defaultHeaders, value: headers))
+            let configured = ClientStage.client(.test().with(\.defaultHeaders, value: headers), over: mock)
             let second = await #expect(throws: PulseError.self) { try await configured.request(GetUser()) }
             #expect(second?.kind == .invalidRequest)
             let plugin = ClosurePlugin { request, _, next in
@@ -482,66 +470,66 @@ struct PulseClientTests {
                 request.allHTTPHeaderFields = headers
                 return try await next(request)
             }
-            let (plugged, silent) = PulseClient.responding(plugins: [plugin])
-            let third = await #expect(throws: PulseError.self) { try await plugged.request(GetUser()) }
+            let stage = ClientStage(plugins: [plugin])
+            let third = await #expect(throws: PulseError.self) { try await stage.client.request(GetUser()) }
             // Foundation itself drops an empty name.
             #expect(third?.kind == .invalidRequest || headers[""] != nil)
-            #expect(transport.requests.isEmpty && unused.requests.isEmpty)
-            #expect(silent.requests.isEmpty || headers[""] != nil)
+            #expect(mock.requests.isEmpty)
+            #expect(stage.requests.isEmpty || headers[""] != nil)
         }
     }
 
     @Test func aRelativePathWithoutABaseIsAnInvalidURL() async throws {
-        let (client, transport) = PulseClient.responding(PulseConfiguration())
-        let error = await #expect(throws: PulseError.self) { try await client.request(GetUser()) }
+        let stage = ClientStage(PulseConfiguration())
+        let error = await #expect(throws: PulseError.self) { try await stage.client.request(GetUser()) }
         #expect(error?.kind == .invalidURL)
-        #expect(transport.requests.isEmpty)
-        #expect(try await client.request(GetUser(path: "https://else.example.com/u")) == User())
+        #expect(stage.requests.isEmpty)
+        #expect(try await stage.client.request(GetUser(path: "https://else.example.com/u")) == User())
     }
 
     @Test func anUnsendableReadyRequestIsRejected() async throws {
-        let (client, transport) = PulseClient.responding()
+        let stage = ClientStage()
         for url in ["file:///etc/passwd", "ftp://example.com/", "data:,x", "/relative"] {
             let request = URLRequest(url: try #require(URL(string: url)))
-            let error = await #expect(throws: PulseError.self) { try await client.rawRequest(request) }
+            let error = await #expect(throws: PulseError.self) { try await stage.client.rawRequest(request) }
             #expect(error?.kind == .invalidURL)
         }
         var stream = URLRequest(url: try #require(URL(string: "https://api.example.com/")))
         stream.httpBodyStream = InputStream(data: Data([1]))
-        let error = await #expect(throws: PulseError.self) { try await client.rawRequest(stream) }
+        let error = await #expect(throws: PulseError.self) { try await stage.client.rawRequest(stream) }
         #expect(error?.kind == .unsupported)
-        #expect(transport.requests.isEmpty)
+        #expect(stage.requests.isEmpty)
     }
 
     @Test func anInvalidTrustedOriginFailsEveryCall() async throws {
         let origin = try #require(URL(string: "mailto:a@example.com"))
-        let (client, transport) = PulseClient.responding(.test().with(\.trustedOrigins, value: [origin]))
-        let error = await #expect(throws: PulseError.self) { try await client.request(GetUser()) }
+        let stage = ClientStage(.test().with(\.trustedOrigins, value: [origin]))
+        let error = await #expect(throws: PulseError.self) { try await stage.client.request(GetUser()) }
         #expect(error?.kind == .invalidURL)
-        #expect(transport.requests.isEmpty)
+        #expect(stage.requests.isEmpty)
     }
 
     @Test func aMissingFileIsAnEncodingFailure() async throws {
-        let (client, transport) = PulseClient.responding()
+        let stage = ClientStage()
         let missing = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
         for body in [
             RequestBody.file(missing), .multipart(MultipartFormData(parts: [.init(name: "f", file: missing)])),
         ] {
             let error = await #expect(throws: PulseError.self) {
-                try await client.request(GetUser(method: .post, body: body))
+                try await stage.client.request(GetUser(method: .post, body: body))
             }
             #expect(error?.kind == .encodingFailed)
         }
         let folder = FileManager.default.temporaryDirectory
         let error = await #expect(throws: PulseError.self) {
-            try await client.request(GetUser(method: .post, body: .file(folder)))
+            try await stage.client.request(GetUser(method: .post, body: .file(folder)))
         }
         #expect(error?.kind == .encodingFailed)
-        #expect(transport.requests.isEmpty)
+        #expect(stage.requests.isEmpty)
     }
 
     @Test func aBodyOverTheLimitIsTooLarge() async throws {
-        let (client, _) = PulseClient.responding(.test().with(\.maxBufferedBodySize, value: User.json.count))
+        let client = ClientStage.client(.test().with(\.maxBufferedBodySize, value: User.json.count))
         #expect(try await client.request(GetUser()) == User())
         let smaller = RequestOptions().with(\.maxBufferedBodySize, value: User.json.count - 1)
         let error = await #expect(throws: PulseError.self) { try await client.request(GetUser(), options: smaller) }
@@ -569,35 +557,35 @@ struct PulseClientTests {
         ]
         for configuration in configurations {
             let transport = Plain()
-            let client = PulseClient(configuration: configuration, transport: transport, events: PulseEventBus())
+            let client = ClientStage.client(configuration, over: transport)
             let error = await #expect(throws: PulseError.self) { try await client.request(GetUser()) }
             #expect(error?.kind == .unsupported)
             #expect(transport.sent.withLock { $0 } == 0)
-            #expect(try await PulseClient.responding(configuration).client.request(GetUser()) == User())
+            #expect(try await ClientStage.client(configuration).request(GetUser()) == User())
         }
     }
 
     // MARK: Verbs and builder
 
     @Test func verbsSendTheirMethodPathAndBody() async throws {
-        let (client, transport) = PulseClient.responding()
-        let _: User = try await client.get("/users?page=2")
-        let _: User = try await client.post("/users", body: User())
-        let _: User = try await client.put("/users/1", body: .text("x"))
-        let _: User = try await client.patch("/users/1", body: ["name": "B"])
-        let _: User = try await client.delete("/users/1")
-        try await client.post("/log")
-        try await client.put("/log", body: User())
-        try await client.patch("/log", body: .data(Data([1])))
-        try await client.delete("/log")
-        #expect(try await client.head("/users").statusCode == 200)
+        let stage = ClientStage()
+        let _: User = try await stage.client.get("/users?page=2")
+        let _: User = try await stage.client.post("/users", body: User())
+        let _: User = try await stage.client.put("/users/1", body: .text("x"))
+        let _: User = try await stage.client.patch("/users/1", body: ["name": "B"])
+        let _: User = try await stage.client.delete("/users/1")
+        try await stage.client.post("/log")
+        try await stage.client.put("/log", body: User())
+        try await stage.client.patch("/log", body: .data(Data([1])))
+        try await stage.client.delete("/log")
+        #expect(try await stage.client.head("/users").statusCode == 200)
         #expect(
-            transport.requests.map(\.httpMethod) == [
+            stage.requests.map(\.httpMethod) == [
                 "GET", "POST", "PUT", "PATCH", "DELETE", "POST", "PUT", "PATCH", "DELETE", "HEAD",
             ])
-        #expect(transport.requests[0].url?.absoluteString == "https://api.example.com/v1/users?page=2")
-        #expect(transport.requests[1].httpBody.map { String(decoding: $0, as: UTF8.self) }?.contains("Ada") == true)
-        #expect(transport.requests[5].httpBody == nil)
+        #expect(stage.requests[0].url?.absoluteString == "https://api.example.com/v1/users?page=2")
+        #expect(stage.requests[1].httpBody.map { String(decoding: $0, as: UTF8.self) }?.contains("Ada") == true)
+        #expect(stage.requests[5].httpBody == nil)
     }
 
     @Test func theBuilderCreatesTheSameClientAsTheInitializer() async throws {
@@ -631,8 +619,7 @@ struct PulseClientTests {
             try await clock.sleep(9, for: .delay)
             return PulseResponse(statusCode: 200, data: User.json, request: request)
         }
-        let client = PulseClient(
-            configuration: .test().with(\.clock, value: clock), transport: transport, events: PulseEventBus())
+        let client = ClientStage.client(clock: clock, over: transport)
         let call = Task { await client.result(of: GetUser()) }
         await clock.sleepers(atLeast: 1, for: .delay)
         let shutdown = Task { await client.shutdown(grace: .milliseconds(1500)) }
@@ -646,14 +633,11 @@ struct PulseClientTests {
     // MARK: Events
 
     @Test func everyCallEmitsOneStartAndOneEnd() async throws {
-        let bus = PulseEventBus()
-        let sink = RecordingSink()
-        bus.addSink(sink)
-        let (client, _) = PulseClient.responding(events: bus)
-        _ = try await client.request(GetUser())
-        #expect(sink.names == ["requestStarted", "attemptStarted", "responseReceived", "requestCompleted"])
-        guard case .requestCompleted(.success(let response), let call, _) = sink.events.last else {
-            Issue.record("\(sink.names)")
+        let stage = ClientStage()
+        _ = try await stage.client.request(GetUser())
+        #expect(stage.sink.names == ["requestStarted", "attemptStarted", "responseReceived", "requestCompleted"])
+        guard case .requestCompleted(.success(let response), let call, _) = stage.sink.events.last else {
+            Issue.record("\(stage.sink.names)")
             return
         }
         #expect(response.statusCode == 200)
@@ -663,20 +647,17 @@ struct PulseClientTests {
         #expect(call.host == "api.example.com")
 
         for endpoint in [GetUser(path: "/a/../b"), GetUser(method: .post, headers: ["A": "\n"])] {
-            let sink = RecordingSink()
-            let bus = PulseEventBus()
-            bus.addSink(sink)
-            _ = await PulseClient.responding(events: bus).client.result(of: endpoint)
-            #expect(sink.names == ["requestStarted", "requestCompleted"])
+            let stage = ClientStage()
+            _ = await stage.client.result(of: endpoint)
+            #expect(stage.sink.names == ["requestStarted", "requestCompleted"])
         }
     }
 
     @Test func eventsShowNoQueryNoSecretAndNoBody() async throws {
-        let bus = PulseEventBus()
         let sink = RecordingSink()
-        bus.addSink(sink)
+        let bus = PulseEventBus(sink: sink)
         for status in [200, 401, 404, 429] {
-            let (client, _) = PulseClient.responding(status: status, data: Data("hunter2".utf8), events: bus)
+            let client = ClientStage.client(over: .responding(status, data: Data("hunter2".utf8)), events: bus)
             _ = await client.result(of: GetUser(path: "/users?token=hunter2", headers: ["Authorization": "hunter2"]))
             _ = await client.result(of: GetUser(path: "https://u:hunter2@api.example.com/x?q=hunter2"))
             var request = URLRequest(url: try #require(URL(string: "https://api.example.com/ready?key=hunter2")))
@@ -693,12 +674,12 @@ struct PulseClientTests {
     // MARK: Shutdown
 
     @Test func aCallAfterShutdownThrowsCancelledAndSendsNothing() async throws {
-        let (client, transport) = PulseClient.responding()
-        await client.shutdown()
-        let error = await #expect(throws: PulseError.self) { try await client.request(GetUser()) }
+        let stage = ClientStage()
+        await stage.client.shutdown()
+        let error = await #expect(throws: PulseError.self) { try await stage.client.request(GetUser()) }
         #expect(error?.kind == .cancelled)
-        #expect(transport.requests.isEmpty)
-        await client.shutdown()
+        #expect(stage.requests.isEmpty)
+        await stage.client.shutdown()
     }
 
     @Test func shutdownEndsPluginsAndKeepsACallersTransportOpen() async throws {
@@ -708,10 +689,10 @@ struct PulseClientTests {
             func shutdown() async { count.withLock { $0 += 1 } }
         }
         let plugin = Counting()
-        let (client, transport) = PulseClient.responding(plugins: [plugin])
-        await client.shutdown()
+        let mock = MockTransport.responding()
+        await ClientStage.client(plugins: [plugin], over: mock).shutdown()
         #expect(plugin.count.withLock { $0 } == 1)
-        let other = PulseClient(configuration: .test(), transport: transport, events: PulseEventBus())
+        let other = ClientStage.client(over: mock)
         #expect(try await other.request(GetUser()) == User())
     }
 }

@@ -70,7 +70,7 @@ struct SecretTextsTests {
             return try await next(request)
         }
         let transport = MockTransport { PulseResponse(statusCode: 200, data: User.json, request: $0) }
-        let client = PulseClient(configuration: Self.configuration, plugins: [spying], transport: transport)
+        let client = ClientStage.client(Self.configuration, plugins: [spying], over: transport)
         let endpoint = GetUser(headers: Self.headers, options: Self.options)
         let decoded = try await client.response(for: endpoint)
         _ = try await client.request(

@@ -26,10 +26,9 @@ struct ShutdownGraceTests {
         _ clock: TestClock, _ transport: MockTransport, plugins: [any PulsePlugin] = [],
         events: PulseEventBus = PulseEventBus(), queue: OfflineQueuePolicy = .disabled, retry: RetryPolicy = .none
     ) -> PulseClient {
-        PulseClient(
-            configuration: .test().with(\.clock, value: clock).with(\.connectivity, value: .manual())
-                .with(\.offlineQueuePolicy, value: queue).with(\.retryPolicy, value: retry),
-            plugins: plugins, transport: transport, events: events)
+        ClientStage.client(
+            .test().with(\.connectivity, value: .manual()).with(\.offlineQueuePolicy, value: queue), plugins: plugins,
+            retry: retry, clock: clock, over: transport, events: events)
     }
 
     /// A seeded schedule against a plain model: a call ends if its server is in time, and no shutdown takes longer than

@@ -11,9 +11,9 @@ import Testing
 @Suite(.throttled)
 struct BodyEncoderTests {
     private static func sent(_ body: RequestBody) async throws -> TransportRequest {
-        let (client, transport) = PulseClient.responding()
-        _ = try await client.request(GetUser(method: .post, body: body))
-        return try #require(transport.transportRequests.first)
+        let stage = ClientStage()
+        _ = try await stage.client.request(GetUser(method: .post, body: body))
+        return try #require(stage.transportRequests.first)
     }
 
     private static func bytes(of request: TransportRequest) async throws -> (length: Int64?, data: Data) {
@@ -57,11 +57,11 @@ struct BodyEncoderTests {
         "multipart/form-data; boundary=\"b-1\"", "multipart/form-data; a=b; boundary=b-1",
     ])
     func aFormUsesTheBoundaryOfItsContentType(type: String) async throws {
-        let (client, transport) = PulseClient.responding()
+        let stage = ClientStage()
         let form = MultipartFormData(parts: [.init(name: "a", data: Data("1".utf8))])
-        _ = try await client.request(
+        _ = try await stage.client.request(
             GetUser(method: .post, headers: ["content-type": type], body: .multipart(form)))
-        let request = try #require(transport.transportRequests.first)
+        let request = try #require(stage.transportRequests.first)
         let sent = try #require(request.urlRequest.value(forHTTPHeaderField: "Content-Type"))
         #expect(sent.hasPrefix(String(type.prefix { $0 != ";" })))
         let boundary = try #require(MultipartFormData.boundary(in: sent))
@@ -72,11 +72,11 @@ struct BodyEncoderTests {
     }
 
     @Test func aCallersContentTypeThatIsNotMultipartIsKept() async throws {
-        let (client, transport) = PulseClient.responding()
+        let stage = ClientStage()
         let form = MultipartFormData(parts: [.init(name: "a", data: Data("1".utf8))])
-        _ = try await client.request(
+        _ = try await stage.client.request(
             GetUser(method: .post, headers: ["Content-Type": "application/x"], body: .multipart(form)))
-        let request = try #require(transport.transportRequests.first)
+        let request = try #require(stage.transportRequests.first)
         #expect(request.urlRequest.value(forHTTPHeaderField: "Content-Type") == "application/x")
     }
 
@@ -159,23 +159,23 @@ struct BodyEncoderTests {
             let contentType = "x/y"
             func encode(_ value: some Encodable) throws -> Data { throw CocoaError(.coderInvalidValue) }
         }
-        let (client, transport) = PulseClient.responding()
+        let stage = ClientStage()
         let error = await #expect(throws: PulseError.self) {
-            try await client.request(
+            try await stage.client.request(
                 GetUser(method: .post, body: .json(User())), options: .init().with(\.encoder, value: Broken()))
         }
         #expect(error?.kind == .encodingFailed)
         let number = await #expect(throws: PulseError.self) {
-            try await client.request(GetUser(method: .post, body: .json(Double.nan)))
+            try await stage.client.request(GetUser(method: .post, body: .json(Double.nan)))
         }
         #expect(number?.kind == .encodingFailed)
-        #expect(transport.requests.isEmpty)
+        #expect(stage.requests.isEmpty)
     }
 
     @Test func anEncodedBodyIsEncodedOnceForAllAttempts() async throws {
         let transport = MockTransport(stubs: [Stub().reply(.status(503), .status(503), .json(User()))])
-        let policy = RetryPolicy(maxAttempts: 3, backoffStrategy: .immediate)
-        let client = PulseClient(configuration: .test().with(\.retryPolicy, value: policy), transport: transport)
+        let policy = RetryPolicy.immediate()
+        let client = ClientStage.client(retry: policy, over: transport)
         let count = Locked<UInt8>(0)
         let body = RequestBody.encoded(contentType: "application/x-protobuf") {
             count.withLock { $0 += 1 }
@@ -191,9 +191,11 @@ struct BodyEncoderTests {
     }
 
     @Test func anEncodedBodyWhoseClosureThrowsIsAnEncodingFailure() async throws {
-        let (client, transport) = PulseClient.responding()
+        let stage = ClientStage()
         func error(_ body: RequestBody) async -> PulseError? {
-            await #expect(throws: PulseError.self) { try await client.request(GetUser(method: .post, body: body)) }
+            await #expect(throws: PulseError.self) {
+                try await stage.client.request(GetUser(method: .post, body: body))
+            }
         }
         let failed = await error(.encoded(contentType: "a/b") { throw CocoaError(.coderInvalidValue) })
         guard case .encodingFailed(let cause as CocoaError) = failed else {
@@ -203,6 +205,6 @@ struct BodyEncoderTests {
         #expect(cause.code == .coderInvalidValue)
         #expect(await error(.encoded(contentType: "a/b") { throw PulseError.unsupported("x") })?.kind == .unsupported)
         #expect(await error(.encoded(contentType: "a/b\r\nX: y") { Data() })?.kind == .invalidRequest)
-        #expect(transport.requests.isEmpty)
+        #expect(stage.requests.isEmpty)
     }
 }

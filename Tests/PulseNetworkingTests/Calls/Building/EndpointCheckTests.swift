@@ -24,21 +24,15 @@ struct EndpointCheckTests {
         let scope = "call"
     }
 
-    private func warnings(_ sink: RecordingSink) -> [String] {
-        sink.events.compactMap { if case .warning(let text) = $0 { text } else { nil } }
-    }
-
     #if DEBUG
     @Test func theFirstCallOfAnEndpointTypeWarnsOfEachUnusedMember() async throws {
         for _ in 0..<2 {
-            let (bus, sink) = (PulseEventBus(), RecordingSink())
-            bus.addSink(sink)
-            let (client, _) = PulseClient.responding(events: bus)
-            for _ in 0..<3 { _ = try await client.request(Wrong()) }
-            #expect(warnings(sink).count == 2)
-            let headers = try #require(warnings(sink).first { $0.contains("Wrong.headers") })
+            let stage = ClientStage()
+            for _ in 0..<3 { _ = try await stage.client.request(Wrong()) }
+            #expect(stage.sink.warnings.count == 2)
+            let headers = try #require(stage.sink.warnings.first { $0.contains("Wrong.headers") })
             #expect(headers.contains("HTTPHeaders") && headers.contains("[String: String]"))
-            let method = try #require(warnings(sink).first { $0.contains("Wrong.method") })
+            let method = try #require(stage.sink.warnings.first { $0.contains("Wrong.method") })
             #expect(method.contains("String") && method.contains("HTTPMethod"))
         }
     }
@@ -49,11 +43,9 @@ struct EndpointCheckTests {
             let path = "/a"
             let timeout = 1
         }
-        let (bus, sink) = (PulseEventBus(), RecordingSink())
-        bus.addSink(sink)
-        let (client, _) = PulseClient.responding(events: bus)
-        for _ in 0..<2 { try await client.request(Misnamed()) }
-        #expect(warnings(sink).map { $0.contains("Misnamed.timeout") && $0.contains("timeoutInterval") } == [true])
+        let stage = ClientStage()
+        for _ in 0..<2 { try await stage.client.request(Misnamed()) }
+        #expect(stage.sink.warnings.map { $0.contains("Misnamed.timeout") && $0.contains("timeoutInterval") } == [true])
     }
 
     @Test func aSocketEndpointIsCheckedAtItsFirstHandshake() async throws {
@@ -64,24 +56,20 @@ struct EndpointCheckTests {
             let pingInterval = 20
             let subprotocols = ["a"]
         }
-        let (bus, sink) = (PulseEventBus(), RecordingSink())
-        bus.addSink(sink)
-        let (client, _) = PulseClient.responding(events: bus)
-        let socket = PulseSocket(endpoint: Feed(), client: client)
+        let stage = ClientStage()
+        let socket = PulseSocket(endpoint: Feed(), client: stage.client)
         for _ in 0..<2 { await #expect(throws: PulseError.self) { try await socket.connect() } }
-        let found = warnings(sink).filter { $0.contains("Feed.") }
+        let found = stage.sink.warnings.filter { $0.contains("Feed.") }
         #expect(found.count == 2)
         #expect(found.contains { $0.contains("Feed.query") && $0.contains("SocketEndpoint") })
         #expect(found.contains { $0.contains("Feed.headers") && $0.contains("[String: String]") })
     }
 
     @Test func aVerbIsNoEndpointWithWrongNames() async throws {
-        let (bus, sink) = (PulseEventBus(), RecordingSink())
-        bus.addSink(sink)
-        let (client, _) = PulseClient.responding(events: bus)
+        let stage = ClientStage()
         let none: String? = nil
-        _ = try await client.get("/a", query: ["a": none], as: Data.self, timeout: 5)
-        #expect(warnings(sink).isEmpty)
+        _ = try await stage.client.get("/a", query: ["a": none], as: Data.self, timeout: 5)
+        #expect(stage.sink.warnings.isEmpty)
     }
 
     @Test func anUnusedMemberIsLoggedOncePerType() {
@@ -99,17 +87,15 @@ struct EndpointCheckTests {
 
     @Test func aSeparatorInAValueOfALiteralIsWarnedOfOncePerClient() async throws {
         for _ in 0..<2 {
-            let (bus, sink) = (PulseEventBus(), RecordingSink())
-            bus.addSink(sink)
-            let (client, transport) = PulseClient.responding(events: bus)
+            let stage = ClientStage()
             for value in ["c", "a/b", "d?e"] {
-                _ = try await client.get("/separated/\(value)", as: Data.self)
-                _ = try await client.request(Request<Data>(.get, "/separated/\(value)"))
+                _ = try await stage.client.get("/separated/\(value)", as: Data.self)
+                _ = try await stage.client.request(Request<Data>(.get, "/separated/\(value)"))
             }
-            let warning = try #require(warnings(sink).first)
-            #expect(warnings(sink).count == 1)
+            let warning = try #require(stage.sink.warnings.first)
+            #expect(stage.sink.warnings.count == 1)
             #expect(warning.contains("/separated/{id}") && !warning.contains("a/b"))
-            #expect(transport.requests.count == 6)
+            #expect(stage.requests.count == 6)
         }
     }
 
@@ -119,31 +105,26 @@ struct EndpointCheckTests {
             let name: String
             var path: PathText { "/branches/\(name)" }
         }
-        let (bus, sink) = (PulseEventBus(), RecordingSink())
-        bus.addSink(sink)
-        _ = try await PulseClient.responding(events: bus).client.request(GetBranch(name: "feature/x"))
-        #expect(warnings(sink).isEmpty)
+        let stage = ClientStage()
+        _ = try await stage.client.request(GetBranch(name: "feature/x"))
+        #expect(stage.sink.warnings.isEmpty)
     }
 
     @Test func pluginsAreCheckedWhenTheClientIsCreated() {
-        let (bus, sink) = (PulseEventBus(), RecordingSink())
-        bus.addSink(sink)
-        _ = PulseClient.responding(plugins: [Scoped()], events: bus)
-        #expect(warnings(sink).map { $0.contains("Scoped.scope") && $0.contains("PluginScope") } == [true])
+        let stage = ClientStage(plugins: [Scoped()])
+        #expect(stage.sink.warnings.map { $0.contains("Scoped.scope") && $0.contains("PluginScope") } == [true])
     }
     #else
     @Test func releaseBuildsDoNotCheck() async throws {
-        let (bus, sink) = (PulseEventBus(), RecordingSink())
-        bus.addSink(sink)
-        _ = try await PulseClient.responding(plugins: [Scoped()], events: bus).client.request(Wrong())
-        #expect(warnings(sink).isEmpty)
+        let stage = ClientStage(plugins: [Scoped()])
+        _ = try await stage.client.request(Wrong())
+        #expect(stage.sink.warnings.isEmpty)
     }
     #endif
 
     @Test func aCorrectEndpointCausesNoWarning() async throws {
-        let (bus, sink) = (PulseEventBus(), RecordingSink())
-        bus.addSink(sink)
-        _ = try await PulseClient.responding(events: bus).client.request(GetUser())
-        #expect(warnings(sink).isEmpty)
+        let stage = ClientStage()
+        _ = try await stage.client.request(GetUser())
+        #expect(stage.sink.warnings.isEmpty)
     }
 }

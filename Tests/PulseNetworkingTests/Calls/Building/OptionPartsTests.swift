@@ -34,16 +34,12 @@ struct OptionPartsTests {
     private static let appleCases: [Case] = []
     #endif
 
-    private func warnings(_ sink: RecordingSink) -> [String] {
-        sink.events.compactMap { if case .warning(let text) = $0 { text } else { nil } }
-    }
-
     @Test func theTypeOfTrafficReachesTheTransport() async throws {
-        let (client, transport) = PulseClient.responding()
+        let stage = ClientStage()
         let options = RequestOptions().with(\.networkServiceType, value: .background)
-        _ = try await client.request(GetUser(options: options))
-        _ = try await client.request(GetUser())
-        #expect(transport.requests.map(\.networkServiceType) == [.background, .default])
+        _ = try await stage.client.request(GetUser(options: options))
+        _ = try await stage.client.request(GetUser())
+        #expect(stage.requests.map(\.networkServiceType) == [.background, .default])
     }
 
     @Test(arguments: (cases + appleCases).indices)
@@ -52,41 +48,35 @@ struct OptionPartsTests {
         var options = RequestOptions()
         set(&options)
         for _ in 0..<2 {
-            let (bus, sink) = (PulseEventBus(), RecordingSink())
-            bus.addSink(sink)
-            let (client, transport) = PulseClient.responding(events: bus)
-            for _ in 0..<2 { _ = try await client.request(GetUser(), options: options) }
-            _ = try await client.request(GetUser(options: options))
-            _ = try await client.rawRequest(URLRequest.mock(), options: options)
-            #expect(transport.requests.count == 4)
-            #expect(warnings(sink).count == 1)
-            #expect(warnings(sink).first?.contains("`\(name)`") == true)
+            let stage = ClientStage()
+            for _ in 0..<2 { _ = try await stage.client.request(GetUser(), options: options) }
+            _ = try await stage.client.request(GetUser(options: options))
+            _ = try await stage.client.rawRequest(URLRequest.mock(), options: options)
+            #expect(stage.requests.count == 4)
+            #expect(stage.sink.warnings.count == 1)
+            #expect(stage.sink.warnings.first?.contains("`\(name)`") == true)
         }
         guard let part else { return }
-        let (bus, sink) = (PulseEventBus(), RecordingSink())
-        bus.addSink(sink)
-        let (client, _) = PulseClient.responding(plugins: [part], events: bus)
-        _ = try await client.request(GetUser(), options: options)
-        _ = try await PulseClient.responding(events: bus).client.request(GetUser(options: options, plugins: [part]))
-        #expect(warnings(sink).isEmpty)
-        await client.shutdown()
+        let (whole, bare) = (ClientStage(plugins: [part]), ClientStage())
+        _ = try await whole.client.request(GetUser(), options: options)
+        _ = try await bare.client.request(GetUser(options: options, plugins: [part]))
+        #expect(whole.sink.warnings.isEmpty && bare.sink.warnings.isEmpty)
+        await whole.client.shutdown()
     }
 
     @Test func aWarningWithoutListenersIsRepeatedLater() async throws {
         let (bus, sink) = (PulseEventBus(), RecordingSink())
-        let (client, _) = PulseClient.responding(events: bus)
+        let client = ClientStage.client(events: bus)
         let options = RequestOptions().with(\.cache, value: .cacheElseNetwork)
         _ = try await client.request(GetUser(), options: options)
         bus.addSink(sink)
         _ = try await client.request(GetUser(), options: options)
-        #expect(warnings(sink).count == 1)
+        #expect(sink.warnings.count == 1)
     }
 
     /// Options that every client supports, and default values.
     @Test func anOptionThatNeedsNoPluginCausesNoWarning() async throws {
-        let (bus, sink) = (PulseEventBus(), RecordingSink())
-        bus.addSink(sink)
-        let (client, _) = PulseClient.responding(events: bus)
+        let stage = ClientStage()
         var options = RequestOptions()
         options.headers = ["X-A": "1"]
         options.timeout = 5
@@ -107,36 +97,33 @@ struct OptionPartsTests {
         options.maxBufferedBodySize = 1 << 20
         options.queuesBehindPending = false
         options.waitsForConnectivity = true
-        _ = try await client.request(GetUser(), options: options)
+        _ = try await stage.client.request(GetUser(), options: options)
         options.auth = .optional
-        _ = try await client.request(GetUser(), options: options)
-        #expect(warnings(sink).isEmpty)
+        _ = try await stage.client.request(GetUser(), options: options)
+        #expect(stage.sink.warnings.isEmpty)
     }
 
     @Test func aCustomRetryPluginCausesAWarningAboutConnectivity() async throws {
-        let (bus, sink) = (PulseEventBus(), RecordingSink())
-        bus.addSink(sink)
         let own = ClosurePlugin(scope: .retry) { request, _, next in try await next(request) }
-        let (client, _) = PulseClient.responding(plugins: [own], events: bus)
+        let (custom, standard) = (ClientStage(plugins: [own]), ClientStage(plugins: [.retry()]))
         let options = RequestOptions().with(\.waitsForConnectivity, value: true)
-        _ = try await client.request(GetUser(), options: options)
-        #expect(warnings(sink).map { $0.contains("`waitsForConnectivity`") } == [true])
-        _ = try await PulseClient.responding(plugins: [.retry()], events: bus).client.request(
-            GetUser(), options: options)
-        #expect(warnings(sink).count == 1)
+        _ = try await custom.client.request(GetUser(), options: options)
+        #expect(custom.sink.warnings.map { $0.contains("`waitsForConnectivity`") } == [true])
+        _ = try await standard.client.request(GetUser(), options: options)
+        #expect(standard.sink.warnings.isEmpty)
     }
 
     @Test func aConnectTimeoutOverURLSessionCausesAWarning() async throws {
-        let (bus, sink) = (PulseEventBus(), RecordingSink())
-        bus.addSink(sink)
+        let sink = RecordingSink()
         try await MockServer.run { server in
             server.fallback { _ in .text("x") }
             let transport = URLSessionTransport()
-            let client = PulseClient(baseURL: server.baseURL, transport: transport, events: bus)
+            let client = PulseClient(
+                baseURL: server.baseURL, transport: transport, events: PulseEventBus(sink: sink))
             _ = try await client.get("/a", as: String.self)
-            #expect(warnings(sink).isEmpty)
+            #expect(sink.warnings.isEmpty)
             _ = try await client.get("/a", as: String.self, options: .init().with(\.connectTimeout, value: 5))
-            #expect(warnings(sink).map { $0.contains("`connectTimeout`") } == [true])
+            #expect(sink.warnings.map { $0.contains("`connectTimeout`") } == [true])
             await client.shutdown()
             await transport.shutdown()
         }
@@ -146,19 +133,17 @@ struct OptionPartsTests {
     @Test func anUnsafeCallThatCannotJoinTheQueueFails() async throws {
         let directory = FileManager.default.temporaryDirectory.appendingPathComponent("pulse-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: directory) }
-        let (bus, sink) = (PulseEventBus(), RecordingSink())
-        bus.addSink(sink)
-        let (client, transport) = PulseClient.responding(
+        let stage = ClientStage(
             .test().with(\.offlineQueuePolicy, value: OfflineQueuePolicy(directory: directory))
-                .with(\.connectivity, value: .manual()), events: bus)
+                .with(\.connectivity, value: .manual()))
         let options = RequestOptions().with(\.queuesBehindPending, value: true)
         let error = await #expect(throws: PulseError.self) {
-            try await client.request(GetUser(method: .post), options: options)
+            try await stage.client.request(GetUser(method: .post), options: options)
         }
         #expect(error?.kind == .invalidRequest)
-        #expect(transport.requests.isEmpty && warnings(sink).isEmpty)
-        _ = try await client.request(GetUser(), options: options)
-        #expect(warnings(sink).count == 1)
-        await client.shutdown()
+        #expect(stage.requests.isEmpty && stage.sink.warnings.isEmpty)
+        _ = try await stage.client.request(GetUser(), options: options)
+        #expect(stage.sink.warnings.count == 1)
+        await stage.client.shutdown()
     }
 }

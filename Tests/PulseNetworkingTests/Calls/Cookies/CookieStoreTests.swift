@@ -277,19 +277,16 @@ struct CookieStoreTests {
     }
 
     @Test func aSessionCookieIsCarriedFromLoginToTheNextCall() async throws {
-        let server = try await MockServer.start()
-        server.fallback { request in
-            request.path == "/login" ? .status(204).header("Set-Cookie", "session=abc; Path=/") : .status(200)
-        }
         let store = MemoryCookieStore()
-        let configuration = PulseConfiguration.patient(with: server).with(\.cookieStore, value: store)
-        let client = PulseClient(configuration: configuration)
-        try await client.post("/login", body: ["name": "Ada"])
-        _ = try await client.rawRequest(Request<EmptyResponse>(.get, "/account"))
-        await client.shutdown()
-        await server.shutdown()
-        #expect(server.activity.requests.map { $0.headers["Cookie"] } == [nil, "session=abc"])
-        store.removeAll()
-        #expect(store.cookies(for: server.baseURL).isEmpty)
+        try await ClientStage.run(retry: .default, with: { $0.cookieStore = store }) { client, server in
+            server.fallback { request in
+                request.path == "/login" ? .status(204).header("Set-Cookie", "session=abc; Path=/") : .status(200)
+            }
+            try await client.post("/login", body: ["name": "Ada"])
+            _ = try await client.rawRequest(Request<EmptyResponse>(.get, "/account"))
+            #expect(server.activity.requests.map { $0.headers["Cookie"] } == [nil, "session=abc"])
+            store.removeAll()
+            #expect(store.cookies(for: server.baseURL).isEmpty)
+        }
     }
 }

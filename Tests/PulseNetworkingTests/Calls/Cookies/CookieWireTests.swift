@@ -47,12 +47,9 @@ struct CookieWireTests {
         _ server: MockServer, _ store: any CookieStore, plugins: [any PulsePlugin] = [],
         clock: any PulseClock = SystemClock(), backoff: BackoffStrategy = .immediate
     ) -> PulseClient {
-        PulseClient(
-            configuration: PulseConfiguration.patient(with: server)
-                .with(\.cookieStore, value: store)
-                .with(\.clock, value: clock)
-                .with(\.retryPolicy, value: RetryPolicy(maxAttempts: 2, backoffStrategy: backoff)),
-            plugins: plugins, events: PulseEventBus())
+        ClientStage.client(
+            of: server, plugins: plugins, retry: RetryPolicy(maxAttempts: 2, backoffStrategy: backoff), clock: clock,
+            with: { $0.cookieStore = store })
     }
 
     private static func store(_ lines: String..., for server: MockServer) async -> MemoryCookieStore {
@@ -216,14 +213,15 @@ struct CookieWireTests {
     }
 
     @Test func aLineBreakFromACookieStoreInjectsNoHeader() async throws {
-        let retrying = RetryPolicy(maxAttempts: 2, backoffStrategy: .immediate)
+        let retrying = RetryPolicy.immediate(2)
         let configuration = PulseConfiguration.test().with(\.retryPolicy, value: retrying)
-        let (client, transport) = PulseClient.responding(
-            configuration.with(\.cookieStore, value: BreakingStore()), status: 503, headers: ["Set-Cookie": "a=2"])
-        let error = await #expect(throws: PulseError.self) { try await client.rawRequest(GetUser()) }
+        let stage = ClientStage(
+            configuration.with(\.cookieStore, value: BreakingStore()),
+            over: .responding(503, headers: ["Set-Cookie": "a=2"]))
+        let error = await #expect(throws: PulseError.self) { try await stage.client.rawRequest(GetUser()) }
         #expect(error?.kind == .invalidRequest)
-        #expect(transport.requests.count == 1)
-        await client.shutdown()
+        #expect(stage.requests.count == 1)
+        await stage.client.shutdown()
     }
 }
 

@@ -46,7 +46,7 @@ struct PagesTests {
             return PulseResponse(
                 statusCode: 200, headers: headers, data: try JSONEncoder().encode(page), request: request)
         }
-        return (PulseClient(configuration: .test(base), transport: transport, events: PulseEventBus()), transport)
+        return (ClientStage.client(.test(base), over: transport), transport)
     }
 
     private static let three = [
@@ -181,7 +181,7 @@ struct PagesTests {
                 statusCode: 200, headers: ["Content-Type": "application/json"], data: try JSONEncoder().encode(page),
                 request: request)
         }
-        let client = PulseClient(configuration: .test("https://api.example.com"), transport: transport)
+        let client = ClientStage.client(.root, over: transport)
         let pages = client.pages(Search(place: place)) { page in
             page.value.next.flatMap { Int($0) }.map { Search(place: place, number: $0) }
         }
@@ -204,7 +204,7 @@ struct PagesTests {
             let data = try JSONEncoder().encode(Page(items: [1], next: "b"))
             return PulseResponse(statusCode: 200, data: data, request: request)
         }
-        let client = PulseClient(configuration: .test(), transport: transport, events: PulseEventBus())
+        let client = ClientStage.client(over: transport)
         do {
             var iterator = client.pages(List()).prefetching().makeAsyncIterator()
             _ = try await iterator.next()
@@ -269,9 +269,9 @@ struct PagesTests {
         let (_, transport) = Self.client(
             Self.linked,
             links: ["": "https://api.example.com/items?page=2", "2": "https://elsewhere.example/items?page=3"])
-        let client = PulseClient(
-            configuration: PulseConfiguration().with(\.defaultHeaders, value: ["Authorization": "Bearer secret"]),
-            plugins: [.headers(["X-API-Key": "key"])], transport: transport, events: PulseEventBus())
+        let client = ClientStage.client(
+            PulseConfiguration().with(\.defaultHeaders, value: ["Authorization": "Bearer secret"]),
+            plugins: [.headers(["X-API-Key": "key"])], over: transport)
         let found = await items(client.pages(linkedFrom: Listing()))
         #expect(found.items == [[1], [2], [3]] && found.error == nil)
         #expect(authorizations(transport) == ["Bearer secret", "Bearer secret", nil])

@@ -2,7 +2,6 @@
 
 import PulseCore
 import PulseNetworking
-import PulseObservability
 import PulseTesting
 import TestSupport
 import Testing
@@ -19,9 +18,7 @@ struct ConnectivityTests {
             guard isOnline.withLock({ $0 }) else { throw URLError(.notConnectedToInternet) }
             return PulseResponse(statusCode: 200, data: User.json, request: request)
         }
-        return PulseClient(
-            configuration: .test().with(\.clock, value: clock).with(\.connectivity, value: monitor),
-            transport: transport, events: PulseEventBus())
+        return ClientStage.client(.test().with(\.connectivity, value: monitor), clock: clock, over: transport)
     }
 
     private static let waiting = RequestOptions().with(\.waitsForConnectivity, value: true)

@@ -41,10 +41,9 @@ struct MisdirectedWireTests {
     ) async throws {
         try await MockServer.run(over: engine.isOverTLS) { server, tls in
             let transport = engine.transport()
-            let configuration = PulseConfiguration.patient(with: server).with(\.tls, value: tls)
-                .with(\.httpVersions, value: engine.httpVersions)
-                .with(\.retryPolicy, value: RetryPolicy(backoffStrategy: .immediate))
-            let client = PulseClient(configuration: configuration, transport: transport, events: events)
+            let client = ClientStage.client(
+                of: server, retry: .immediate(), over: transport, events: events,
+                with: { ($0.tls, $0.httpVersions) = (tls, engine.httpVersions) })
             try await body(server, client)
             await client.shutdown()
             await transport.shutdown()

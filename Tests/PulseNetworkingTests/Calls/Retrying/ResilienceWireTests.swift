@@ -17,21 +17,10 @@ struct ResilienceWireTests {
         let method = HTTPMethod.get
     }
 
-    private func client(
-        _ server: MockServer, _ plugins: [any PulsePlugin], clock: any PulseClock = .system
-    ) -> PulseClient {
-        PulseClient(
-            configuration: PulseConfiguration.patient(with: server).with(\.retryPolicy, value: .none)
-                .with(\.clock, value: clock),
-            plugins: plugins, events: PulseEventBus())
-    }
-
     @Test func aCancelledCircuitProbeLetsTheNextOnePass() async throws {
-        let clock = TestClock()
-        try await MockServer.run { server in
+        let (clock, breaker) = (TestClock(), CircuitBreakerPlugin(failureThreshold: 1))
+        try await ClientStage.run(plugins: [breaker], clock: clock) { client, server in
             server.on(.get, "/read", script: [.status(503), .raw([.stall]), .text("well")])
-            let breaker = CircuitBreakerPlugin(failureThreshold: 1)
-            let client = client(server, [breaker], clock: clock)
             _ = await client.result(of: Read())
             #expect(breaker.state(for: server.baseURL) == .open)
             #expect(await client.result(of: Read()).error?.kind == .circuitOpen)
@@ -45,17 +34,15 @@ struct ResilienceWireTests {
             #expect(try await client.request(Read()) == "well")
             #expect(breaker.state(for: server.baseURL) == .closed)
             #expect(server.requests.count == 3)
-            await client.shutdown()
         }
     }
 
     @Test func aHedgedCopyOvertakesAStallAndTheLoserIsCancelled() async throws {
         let clock = TestClock()
-        try await MockServer.run { server in
+        let plugins: [any PulsePlugin] = [.hedging(delay: .fixed(1)), .circuitBreaker(failureThreshold: 1)]
+        try await ClientStage.run(plugins: plugins, clock: clock) { client, server in
             let script = Array(repeating: MockServer.Response.text("quick"), count: 19)
             server.on(.get, "/read", script: script + [.raw([.stall]), .text("copy")])
-            let client = client(
-                server, [.hedging(delay: .fixed(1)), .circuitBreaker(failureThreshold: 1)], clock: clock)
             for _ in 0..<19 { #expect(try await client.request(Read()) == "quick") }
             let call = Task { try await client.request(Read()) }
             try await server.requests(atLeast: 20)
@@ -64,7 +51,6 @@ struct ResilienceWireTests {
             #expect(try await call.value == "copy")
             try await server.connectionsClosedByClient()
             #expect(try await client.request(Read()) == "copy", "the breaker has counted no failure")
-            await client.shutdown()
         }
     }
 }

@@ -83,9 +83,7 @@ struct RetryWireTests {
                 return last.reduce(.text("warm")) { $0.fault($1, at: .end) }
             }
             server.on(.post, "/make", reading: fault.reading) { _ in fault.response }
-            let client = PulseClient(
-                configuration: PulseConfiguration.patient(with: server).with(\.retryPolicy, value: Self.eager),
-                plugins: plugins, transport: transport, events: PulseEventBus())
+            let client = ClientStage.client(of: server, plugins: plugins, retry: Self.eager, over: transport)
             if isReused {
                 try await Self.warm(client)
                 isWarm.withLock { $0 = true }
@@ -147,10 +145,9 @@ struct RetryWireTests {
         guard let transport = Engine.standard.transport else { return nil }
         return try await MockServer.run { server in
             server.on(.post, "/make") { _ in .text("made") }
-            let client = PulseClient(
-                configuration: PulseConfiguration.patient(with: server),
-                plugins: [RetryPlugin(maxAttempts: 4, strategy: .immediate) { _ in true }],
-                transport: transport, events: PulseEventBus())
+            let client = ClientStage.client(
+                of: server, plugins: [RetryPlugin(maxAttempts: 4, strategy: .immediate) { _ in true }], retry: .default,
+                over: transport)
             let bodies = Locked(0)
             let body = RequestBody.stream(length: length) {
                 bodies.withLock { $0 += 1 }
@@ -217,11 +214,9 @@ struct RetryWireTests {
         // A port that the system never assigns dynamically.
         let closed = try #require(URL(string: "http://127.0.0.1:1"))
         let retries = RetryCount()
-        let bus = PulseEventBus()
-        bus.addSink(retries)
-        let client = PulseClient(
-            configuration: PulseConfiguration(baseURL: closed).with(\.retryPolicy, value: Self.eager),
-            transport: transport, events: bus)
+        let client = ClientStage.client(
+            PulseConfiguration(baseURL: closed), retry: Self.eager, over: transport,
+            events: PulseEventBus(sink: retries))
         let result = await client.result(of: Make())
         guard case .failure(.transport(.cannotConnectToHost, _)) = result else {
             Issue.record("\(result)")

@@ -76,12 +76,9 @@ struct StaleConnectionWireTests {
             let (bus, sink, metrics) = (PulseEventBus(), RecordingSink(), PulseMetricsCollector())
             metrics.attach(to: bus)
             let transport = engine.transport()
-            let immediate = RetryPolicy(backoffStrategy: .immediate)
-            let client = PulseClient(
-                configuration: PulseConfiguration.patient(with: server).with(\.tls, value: tls)
-                    .with(\.httpVersions, value: engine.httpVersions)
-                    .with(\.retryPolicy, value: policy ?? immediate),
-                plugins: plugins, transport: transport, events: bus)
+            let client = ClientStage.client(
+                of: server, plugins: plugins, retry: policy ?? .immediate(), over: transport, events: bus,
+                with: { ($0.tls, $0.httpVersions) = (tls, engine.httpVersions) })
             let _: String = try await client.get("/warm")
             bus.addSink(sink)
             let result = await client.result(of: call)
@@ -100,7 +97,7 @@ struct StaleConnectionWireTests {
         arguments: Engine.allCases,
         [
             (Call(), RetryPolicy.never, 1), (Call(), .default, 2),
-            (Call(), RetryPolicy(maxAttempts: 3, backoffStrategy: .immediate), 2),
+            (Call(), RetryPolicy.immediate(), 2),
             (Call(method: .put), .default, 2),
             (Call(method: .post, key: "k"), .never, 1), (Call(method: .post, key: "k"), .default, 2),
             (Call(method: .post), .never, 1), (Call(method: .post), .default, 1),
@@ -188,9 +185,9 @@ struct StaleConnectionWireTests {
                 return request.path == "/once" && request.indexOnConnection > 0 ? .disconnect : .text("response")
             }
             let transport = engine.transport()
-            let client = PulseClient(
-                configuration: PulseConfiguration.patient(with: server).with(\.tls, value: tls)
-                    .with(\.httpVersions, value: engine.httpVersions), transport: transport, events: PulseEventBus())
+            let client = ClientStage.client(
+                of: server, retry: .default, over: transport,
+                with: { ($0.tls, $0.httpVersions) = (tls, engine.httpVersions) })
             try await withThrowingTaskGroup(of: String.self) { group in
                 for _ in 0..<3 { group.addTask { try await client.get("/warm") } }
                 try await group.waitForAll()

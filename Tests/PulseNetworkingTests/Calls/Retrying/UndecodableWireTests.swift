@@ -19,12 +19,9 @@ struct UndecodableWireTests {
         maxAttempts: 4, backoffStrategy: .immediate, retryableStatusCodes: Set(400..<600))
 
     private static func failure(_ response: MockServer.Response) async throws -> (PulseError, requests: Int) {
-        try await MockServer.run { server in
+        try await ClientStage.run(retry: eager) { client, server in
             server.fallback { _ in response }
-            let configuration = PulseConfiguration.patient(with: server).with(\.retryPolicy, value: eager)
-            let client = PulseClient(configuration: configuration)
             let result = await client.result(of: Page())
-            await client.shutdown()
             guard case .failure(let error) = result else { throw Check() }
             return (error, server.requests.count)
         }

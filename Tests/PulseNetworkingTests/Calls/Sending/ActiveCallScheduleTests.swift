@@ -61,9 +61,7 @@ struct ActiveCallScheduleTests {
         }
 
         private static func client(_ gated: GatedCalls, _ clock: TestClock) -> PulseClient {
-            PulseClient(
-                configuration: .test().with(\.clock, value: clock), plugins: [gated], transport: gated,
-                events: PulseEventBus(sink: gated))
+            ClientStage.client(plugins: [gated], clock: clock, over: gated, events: PulseEventBus(sink: gated))
         }
 
         func step(_ random: SeededRandomness) async {

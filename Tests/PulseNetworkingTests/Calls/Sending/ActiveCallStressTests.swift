@@ -15,8 +15,7 @@ struct ActiveCallStressTests {
     func everyCallEndsOnceWhateverEndsItFirst(seed: UInt64) async {
         let random = SeededRandomness(seed: seed)
         let gated = GatedCalls(completesByItself: true)
-        let client = PulseClient(
-            configuration: .test(), plugins: [gated], transport: gated, events: PulseEventBus(sink: gated))
+        let client = ClientStage.client(plugins: [gated], over: gated, events: PulseEventBus(sink: gated))
         let ids = (0..<16).map { "\($0)" }
         await withTaskGroup(of: Void.self) { group in
             for id in ids {

@@ -141,8 +141,7 @@ struct ActiveCallTests {
     }
 
     @Test func aShutdownWaitsForTheCompletionAfterAStream() async throws {
-        let client = PulseClient(
-            configuration: .test(), plugins: [gated], transport: gated, events: PulseEventBus(sink: gated))
+        let client = ClientStage.client(plugins: [gated], over: gated, events: PulseEventBus(sink: gated))
         let sent = Task.startingNow {
             try await client.perform(client.plan(GetUser(path: "1"), .init(), CallShape(delivery: .streamed)))
         }

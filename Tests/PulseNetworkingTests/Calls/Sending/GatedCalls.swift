@@ -2,7 +2,6 @@
 
 import PulseCore
 import PulseNetworking
-import PulseObservability
 import TestSupport
 import Testing
 
@@ -95,11 +94,4 @@ func eventually(
 ) async {
     while !condition(), !Task.isCancelled { await Task.yield() }
     #expect(condition(), comment, sourceLocation: sourceLocation)
-}
-
-extension PulseEventBus {
-    convenience init(sink: any EventSink) {
-        self.init()
-        addSink(sink)
-    }
 }

@@ -80,20 +80,15 @@ struct LevelLoggerTests {
     }
 
     @Test func theLoggerForwardsEveryEventToTheBus() async throws {
-        let bus = PulseEventBus()
         let sink = RecordingSink()
-        bus.addSink(sink)
+        let bus = PulseEventBus(sink: sink)
         _ = try await Self.lines(at: .error, passing: bus)
         #expect(sink.events.count == 6)
     }
 
     @Test func aQuestionableConfigurationIsLogged() {
-        let bus = PulseEventBus()
-        let sink = RecordingSink()
-        bus.addSink(sink)
         let pin = "sha256/" + Data(repeating: 1, count: 32).base64EncodedString()
-        _ = PulseClient.responding(
-            .test().with(\.sslPinningPolicy, value: .publicKeyHashes([pin])), events: bus)
-        #expect(sink.names == ["warning"])
+        let stage = ClientStage(.test().with(\.sslPinningPolicy, value: .publicKeyHashes([pin])))
+        #expect(stage.sink.names == ["warning"])
     }
 }

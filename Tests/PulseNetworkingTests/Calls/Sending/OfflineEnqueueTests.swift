@@ -22,13 +22,10 @@ struct OfflineEnqueueTests {
         _ policy: OfflineQueuePolicy? = nil, plugins: [any PulsePlugin] = [], headers: [String: String] = [:],
         events: PulseEventBus = PulseEventBus(), retry: RetryPolicy = .none, transport: MockTransport
     ) -> PulseClient {
-        PulseClient(
-            configuration: PulseConfiguration.test()
-                .with(\.offlineQueuePolicy, value: policy ?? OfflineQueuePolicy(directory: directory))
-                .with(\.defaultHeaders, value: headers)
-                .with(\.connectivity, value: .manual()).with(\.clock, value: clock)
-                .with(\.retryPolicy, value: retry),
-            plugins: plugins, transport: transport, events: events)
+        ClientStage.client(
+            .test().with(\.offlineQueuePolicy, value: policy ?? OfflineQueuePolicy(directory: directory))
+                .with(\.defaultHeaders, value: headers).with(\.connectivity, value: .manual()),
+            plugins: plugins, retry: retry, clock: clock, over: transport, events: events)
     }
 
     private static func accepting() -> MockTransport {
@@ -80,7 +77,7 @@ struct OfflineEnqueueTests {
         let transport = MockTransport { _ in throw PulseError.noConnection }
         let client = client(
             OfflineQueuePolicy(directory: directory, queuedFailures: queues),
-            retry: RetryPolicy(backoffStrategy: .immediate), transport: transport)
+            retry: .immediate(), transport: transport)
         let error = await #expect(throws: PulseError.self) { try await client.request(Self.order) }
         #expect(error?.kind == (queues == .noConnection ? .queuedOffline : .noConnection))
         #expect(transport.requests.count == (queues == .noConnection ? 1 : 3))
@@ -332,10 +329,8 @@ struct OfflineEnqueueTests {
     }
 
     @Test func anEnqueuedCallEmitsAnEvent() async throws {
-        let bus = PulseEventBus()
         let sink = RecordingSink()
-        bus.addSink(sink)
-        let client = client(events: bus, transport: Self.accepting())
+        let client = client(events: PulseEventBus(sink: sink), transport: Self.accepting())
         let id = try await client.enqueue(Self.order)
         #expect(try await client.offlineQueue?.result(of: id).statusCode == 200)
         #expect(sink.names.first == "offlineQueueEnqueued")

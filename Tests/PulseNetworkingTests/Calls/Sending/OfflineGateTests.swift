@@ -57,9 +57,9 @@ struct OfflineGateTests {
         _ network: Network? = nil, _ configuration: PulseConfiguration? = nil, plugins: [any PulsePlugin] = [],
         events: PulseEventBus = PulseEventBus()
     ) -> PulseClient {
-        PulseClient(
-            configuration: configuration ?? self.configuration(), plugins: plugins,
-            transport: (network ?? self.network).transport, events: events)
+        ClientStage.client(
+            configuration ?? self.configuration(), plugins: plugins, over: (network ?? self.network).transport,
+            events: events)
     }
 
     private static let order = GetUser(
@@ -108,7 +108,7 @@ struct OfflineGateTests {
     }
 
     @Test func aCallIsQueuedAfterItsRetriesAreExhausted() async throws {
-        var policy = RetryPolicy(maxAttempts: 2, backoffStrategy: .immediate)
+        var policy = RetryPolicy.immediate(2)
         policy.reportsExhaustion = true
         let client = client(nil, configuration().with(\.retryPolicy, value: policy))
         _ = try await queued(client)
@@ -186,7 +186,7 @@ struct OfflineGateTests {
     @Test func aCallWithAResponseIsNotQueued() async throws {
         let count = Locked(0)
         let network = Self.refusesOnce(count)
-        let retry = RetryPolicy(maxAttempts: 2, backoffStrategy: .immediate)
+        let retry = RetryPolicy.immediate(2)
         let client = client(network, configuration().with(\.retryPolicy, value: retry))
         let error = await #expect(throws: PulseError.self) { try await client.request(Self.order) }
         #expect(error?.kind == .noConnection)
@@ -198,7 +198,7 @@ struct OfflineGateTests {
     func aCallIsNotQueuedAfterAPluginsOwnCallGotAResponse(isCached: Bool) async throws {
         let count = Locked(0)
         let network = Self.refusesOnce(count)
-        let retry = RetryPolicy(maxAttempts: 2, backoffStrategy: .immediate)
+        let retry = RetryPolicy.immediate(2)
         let client = client(
             network, configuration().with(\.retryPolicy, value: retry), plugins: [isCached ? .cache() : .coalescing()])
         let endpoint = GetUser(path: "/orders", isQueueableWhenOffline: true)
@@ -781,10 +781,8 @@ struct OfflineGateTests {
     }
 
     @Test func aQueuedCallEndsAsQueuedForPluginsAndEvents() async throws {
-        let bus = PulseEventBus()
         let sink = RecordingSink()
-        bus.addSink(sink)
-        let client = client(events: bus)
+        let client = client(events: PulseEventBus(sink: sink))
         _ = try await queued(client)
         #expect(sink.names.suffix(2) == ["offlineQueueEnqueued", "requestCompleted"])
         await finish(client)

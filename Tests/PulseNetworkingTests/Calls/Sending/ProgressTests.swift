@@ -30,9 +30,7 @@ struct ProgressTests {
         _ clock: TestClock = TestClock(), plugins: [any PulsePlugin] = [],
         _ body: @escaping @Sendable (TransportRequest) async throws -> PulseResponse
     ) -> PulseClient {
-        PulseClient(
-            configuration: .test().with(\.clock, value: clock), plugins: plugins,
-            transport: ClosureTransport(body: body), events: PulseEventBus())
+        ClientStage.client(plugins: plugins, clock: clock, over: ClosureTransport(body: body))
     }
 
     @Test(
@@ -50,12 +48,13 @@ struct ProgressTests {
         defer { try? FileManager.default.removeItem(at: Self.file) }
         let request = Request<Data>(.put, "/a").body(body)
         let (bus, sink) = (PulseEventBus(), RecordingSink())
-        let (client, transport) = PulseClient.responding(events: bus)
+        let mock = MockTransport.responding()
+        let client = ClientStage.client(over: mock, events: bus)
         _ = try await client.perform(client.plan(request, RequestOptions(), CallShape(delivery: delivery)))
         bus.addSink(sink)
         _ = try await client.perform(client.plan(request, RequestOptions(), CallShape(delivery: delivery)))
         _ = try await client.perform(client.plan(request, options, CallShape(delivery: delivery)))
-        #expect(transport.transportRequests.map { $0.progress != nil } == [false, isMeasured, true])
+        #expect(mock.transportRequests.map { $0.progress != nil } == [false, isMeasured, true])
         await client.shutdown()
     }
 

@@ -27,10 +27,8 @@ struct ProgressWireTests {
         _ server: MockServer, plugins: [any PulsePlugin] = [], retry: RetryPolicy = .none,
         events: PulseEventBus = PulseEventBus()
     ) -> PulseClient {
-        PulseClient(
-            configuration: PulseConfiguration.patient(with: server).with(\.clock, value: TestClock())
-                .with(\.retryPolicy, value: retry),
-            plugins: plugins, transport: SocketTransport(), events: events)
+        ClientStage.client(
+            of: server, plugins: plugins, retry: retry, clock: TestClock(), over: SocketTransport(), events: events)
     }
 
     private static func withFile(of count: Int, _ body: (URL) async throws -> Void) async throws {
@@ -123,7 +121,7 @@ struct ProgressWireTests {
         try await MockServer.run { server in
             server.on(.put, "/a", script: [.status(503), .status(204)])
             try await Self.withFile(of: 1 << 20) { file in
-                let client = client(server, retry: RetryPolicy(maxAttempts: 2, backoffStrategy: .immediate))
+                let client = client(server, retry: .immediate(2))
                 _ = try await client.rawRequest(Request<Data>(.put, "/a").body(.file(file)), options: options)
                 #expect(heard.reports == twoAttempts)
                 await client.shutdown()
@@ -203,13 +201,11 @@ struct ProgressWireTests {
     // MARK: Events
 
     @Test func theSameReportsAreEvents() async throws {
-        let (bus, sink) = (PulseEventBus(), RecordingSink())
-        bus.addSink(sink)
+        let sink = RecordingSink()
         try await MockServer.run { server in
             server.on(.put, "/a", script: [.status(503), .status(204)])
             try await Self.withFile(of: 1 << 20) { file in
-                let client = client(
-                    server, retry: RetryPolicy(maxAttempts: 2, backoffStrategy: .immediate), events: bus)
+                let client = client(server, retry: .immediate(2), events: PulseEventBus(sink: sink))
                 _ = try await client.rawRequest(Request<Data>(.put, "/a").body(.file(file)))
                 await client.shutdown()
             }
@@ -228,11 +224,10 @@ struct ProgressWireTests {
 
     /// With a subscriber of events, a small body must still be sent the faster way.
     @Test func aSmallBodyIsMeasuredOnlyForItsCall() async throws {
-        let (bus, sink) = (PulseEventBus(), RecordingSink())
-        bus.addSink(sink)
+        let sink = RecordingSink()
         try await MockServer.run { server in
             server.fallback { _ in .status(204) }
-            let client = client(server, events: bus)
+            let client = client(server, events: PulseEventBus(sink: sink))
             let put = Request<Data>(.put, "/a").body(.data(Data(count: 10)))
             _ = try await client.rawRequest(put)
             #expect(!sink.names.contains("transferProgress"))

@@ -2,7 +2,6 @@
 
 import PulseCore
 import PulseNetworking
-import PulseObservability
 import PulsePlugins
 import PulseTesting
 import TestSupport
@@ -13,17 +12,6 @@ import Testing
 struct RedirectErrorWireTests {
     private static let start = Request<Data>(.get, "/start")
 
-    private static func client(
-        _ server: MockServer, plugins: [any PulsePlugin] = [], retrying policy: RetryPolicy = .none,
-        clock: any PulseClock = SystemClock()
-    ) -> PulseClient {
-        PulseClient(
-            configuration: PulseConfiguration.patient(with: server)
-                .with(\.clock, value: clock)
-                .with(\.retryPolicy, value: policy),
-            plugins: plugins, events: PulseEventBus())
-    }
-
     /// The part that creates an error from the last response.
     enum Maker: Sendable, CaseIterable {
         case loop, validator, client
@@ -31,31 +19,27 @@ struct RedirectErrorWireTests {
 
     @Test(arguments: Maker.allCases)
     func theResponseInAnErrorListsItsRedirects(maker: Maker) async throws {
-        try await MockServer.run { server in
+        var policy = RetryPolicy.immediate(2)
+        policy.reportsExhaustion = maker == .loop
+        let validator = Validator { _, response, _ in .fail(PulseError.http(response)) }
+        let plugins: [any PulsePlugin] = maker == .validator ? [.validator(validator)] : []
+        try await ClientStage.run(plugins: plugins, retry: policy) { client, server in
             server.on(.get, "/start") { _ in .status(302, headers: ["Location": "/middle"]) }
             server.on(.get, "/middle") { _ in .status(307, headers: ["Location": "/end"]) }
             server.on(.get, "/end") { _ in .status(503) }
-            var policy = RetryPolicy(maxAttempts: 2, backoffStrategy: .immediate)
-            policy.reportsExhaustion = maker == .loop
-            let validator = Validator { _, response, _ in .fail(PulseError.http(response)) }
-            let plugins: [any PulsePlugin] = maker == .validator ? [.validator(validator)] : []
-            let client = Self.client(server, plugins: plugins, retrying: policy)
             let error = await #expect(throws: PulseError.self) { try await client.request(Self.start) }
             let kind: PulseError.Kind = maker == .loop ? .retryExhausted : .http
             #expect(error?.kind == kind)
             #expect(error?.response?.redirects.map(\.statusCode) == [302, 307])
             #expect(error?.response?.redirects.map(\.url.path) == ["/middle", "/end"])
-            await client.shutdown()
         }
     }
 
     @Test func theFailureThatADeadlineNamesListsItsRedirects() async throws {
-        try await MockServer.run { server in
+        let clock = TestClock()
+        try await ClientStage.run(retry: .immediate(2), clock: clock) { client, server in
             server.on(.get, "/start") { _ in .status(302, headers: ["Location": "/end"]) }
             server.on(.get, "/end", script: [.status(503), .raw([.stall])])
-            let clock = TestClock()
-            let policy = RetryPolicy(maxAttempts: 2, backoffStrategy: .immediate)
-            let client = Self.client(server, retrying: policy, clock: clock)
             let options = RequestOptions().with(\.deadline, value: 5)
             let call = Task { await client.result(of: Self.start, options: options) }
             try await server.requests(atLeast: 3)
@@ -67,7 +51,6 @@ struct RedirectErrorWireTests {
             }
             #expect(last?.statusCode == 503)
             #expect(last?.response?.redirects.map(\.statusCode) == [302])
-            await client.shutdown()
         }
     }
 
@@ -78,7 +61,7 @@ struct RedirectErrorWireTests {
             server.on(.get, "/login") { _ in .status(403) }
             let recovery = Validator.Recovery.request(URLRequest(url: server.baseURL.appendingPathComponent("login")))
             let validator = Validator { _, _, _ in .recover(recovery, otherwise: PulseError.emptyBody) }
-            let client = Self.client(server, plugins: [.validator(validator)])
+            let client = ClientStage.client(of: server, plugins: [.validator(validator)])
             let error = await #expect(throws: PulseError.self) { try await client.request(Self.start) }
             #expect(error?.statusCode == 403)
             #expect(error?.response?.redirects == [])

@@ -30,13 +30,13 @@ struct RedirectFollowerWireTests {
         _ home: MockServer, plugins: [any PulsePlugin] = [], trusted: [URL] = [], defaults: [String: String] = [:],
         events: PulseEventBus = PulseEventBus(), hasHome: Bool = true
     ) -> PulseClient {
-        PulseClient(
-            configuration: PulseConfiguration.patient(with: home)
-                .with(\.baseURL, value: hasHome ? home.baseURL : nil)
-                .with(\.retryPolicy, value: .none)
-                .with(\.trustedOrigins, value: trusted)
-                .with(\.defaultHeaders, value: defaults),
-            plugins: plugins, events: events)
+        ClientStage.client(
+            of: home, plugins: plugins, events: events,
+            with: {
+                $0.baseURL = hasHome ? home.baseURL : nil
+                $0.trustedOrigins = trusted
+                $0.defaultHeaders = defaults
+            })
     }
 
     private static func names(_ request: RecordedRequest) -> Set<String> {
@@ -259,12 +259,10 @@ struct RedirectFollowerWireTests {
                 hops.withLock { $0.append(line) }
                 return response
             }
-            let bus = PulseEventBus()
             let sink = RecordingSink()
-            bus.addSink(sink)
             let log = TracingPlugin.Log()
             let client = Self.client(
-                server, plugins: [plugin, TracingPlugin(identifier: "a", log: log)], events: bus)
+                server, plugins: [plugin, TracingPlugin(identifier: "a", log: log)], events: PulseEventBus(sink: sink))
             let response = try await client.rawRequest(Where())
             #expect(hops.withLock { $0 } == ["0 /start 301 true", "1 /middle 308 true", "2 /end 200 false"])
             #expect(response.redirects.map(\.statusCode) == [301, 308])
@@ -317,17 +315,12 @@ struct RedirectFollowerWireTests {
     }
 
     @Test func eachHopHasItsOwnRetries() async throws {
-        try await MockServer.run { server in
+        try await ClientStage.run(retry: .immediate(2)) { client, server in
             server.on(.get, "/start", script: [.status(503), .status(302, headers: ["Location": "/end"])])
             server.on(.get, "/end", script: [.status(503), .text("end")])
-            let client = PulseClient(
-                configuration: PulseConfiguration.patient(with: server)
-                    .with(\.retryPolicy, value: RetryPolicy(maxAttempts: 2, backoffStrategy: .immediate)),
-                events: PulseEventBus())
             let data = try await client.request(Where())
             #expect(data == Data("end".utf8))
             #expect(server.requests.map(\.path) == ["/start", "/start", "/end", "/end"])
-            await client.shutdown()
         }
     }
 
@@ -420,11 +413,10 @@ struct RedirectFollowerWireTests {
                 other.on(.get, "/start") { _ in .text("start") }
                 home.on(.get, "/start") { _ in .text("start") }
                 home.on(.get, "/other") { _ in .text("other") }
-                let configuration = PulseConfiguration.patient(with: home)
-                    .with(\.trustedOrigins, value: isTrusted ? [other.baseURL] : [])
-                    .with(\.cookieStore, value: ConstantJar())
-                let client = PulseClient(
-                    configuration: configuration, plugins: [Self.moving("start", to: other)], events: PulseEventBus())
+                let trusted = isTrusted ? [other.baseURL] : []
+                let client = ClientStage.client(
+                    of: home, plugins: [Self.moving("start", to: other)], retry: .default,
+                    with: { ($0.trustedOrigins, $0.cookieStore) = (trusted, ConstantJar()) })
                 _ = try await client.request(Where(headers: ["X-API-Key": "endpoint"]))
                 _ = try await client.request(Where(headers: ["Cookie": "own=1"]))
                 _ = try await client.request(Where(path: "/other"))
@@ -454,9 +446,7 @@ struct RedirectFollowerWireTests {
                 }
                 foreign.on(.get, "/end") { _ in .text("end", headers: ["Set-Cookie": "c=3"]) }
                 let jar = Jar()
-                let client = PulseClient(
-                    configuration: PulseConfiguration.patient(with: home).with(\.cookieStore, value: jar),
-                    events: PulseEventBus())
+                let client = ClientStage.client(of: home, retry: .default, with: { $0.cookieStore = jar })
                 _ = try await client.request(Where())
                 #expect(home.requests.first?.headers["Cookie"] == "jar=/start")
                 // The store decides which cookies belong to a foreign origin.

@@ -31,15 +31,14 @@ struct RequiredAuthTests {
 
     private func outcome(
         _ endpoint: GetUser = GetUser(), plugins: [any PulsePlugin] = [],
-        configuration: PulseConfiguration = .test().with(
-            \.retryPolicy, value: RetryPolicy(backoffStrategy: .immediate)),
+        configuration: PulseConfiguration = .test().with(\.retryPolicy, value: .immediate()),
         sink: RecordingSink = RecordingSink()
     ) async -> (error: PulseError.Kind?, sent: Int) {
-        let bus = PulseEventBus()
-        bus.addSink(sink)
-        let (client, transport) = PulseClient.responding(configuration, plugins: plugins, events: bus)
+        let mock = MockTransport.responding()
+        let client = ClientStage.client(
+            configuration, plugins: plugins, over: mock, events: PulseEventBus(sink: sink))
         let result = await client.result(of: endpoint, options: Self.required)
-        return (result.failureKind, transport.requests.count)
+        return (result.failureKind, mock.requests.count)
     }
 
     @Test func requiredAuthWithoutAnAuthPluginFailsBeforeSending() async {
@@ -98,8 +97,7 @@ struct RequiredAuthTests {
                 data: User.json, request: request)
         }
         for plugins in [[], [AuthPlugin { "t" }]] as [[any PulsePlugin]] {
-            let client = PulseClient(
-                configuration: .test(), plugins: plugins, transport: transport, events: PulseEventBus())
+            let client = ClientStage.client(plugins: plugins, over: transport)
             let endpoint = plugins.isEmpty ? GetUser(headers: ["Authorization": "Bearer t"]) : GetUser()
             let result = await client.result(of: endpoint, options: Self.required)
             #expect(result.failureKind == .invalidRequest)
@@ -130,10 +128,11 @@ struct RequiredAuthTests {
     @Test func aCallWithRequiredAuthIsNotQueuedWithoutAnAuthPlugin() async throws {
         let directory = FileManager.default.temporaryDirectory.appendingPathComponent("pulse-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: directory) }
-        let client = PulseClient(
-            configuration: .test().with(\.offlineQueuePolicy, value: OfflineQueuePolicy(directory: directory))
-                .with(\.connectivity, value: .manual()).with(\.clock, value: TestClock()),
-            transport: MockTransport { _ in throw PulseError.noConnection }, events: PulseEventBus())
+        let client = ClientStage.client(
+            .test().with(\.offlineQueuePolicy, value: OfflineQueuePolicy(directory: directory))
+                .with(\.connectivity, value: .manual()),
+            clock: TestClock()
+        ) { _ in throw PulseError.noConnection }
         var order = GetUser(path: "/orders", method: .post, isQueueableWhenOffline: true)
         #expect(await client.result(of: order).failureKind == .queuedOffline)
         order.options.queuesBehindPending = true
@@ -149,9 +148,7 @@ struct RequiredAuthTests {
     @Test func anOpenCircuitIsNotClosedByAMissingCredential() async {
         let clock = TestClock()
         let breaker = CircuitBreakerPlugin(failureThreshold: 2, cooldownDuration: 30)
-        let client = PulseClient(
-            configuration: .test().with(\.clock, value: clock), plugins: [breaker],
-            transport: MockTransport { PulseResponse(statusCode: 503, request: $0) }, events: PulseEventBus())
+        let client = ClientStage.client(plugins: [breaker], clock: clock, over: .responding(503))
         var kinds: [PulseError.Kind?] = []
         for _ in 0..<2 { kinds.append(await client.result(of: GetUser()).failureKind) }
         await clock.advance(by: 31)

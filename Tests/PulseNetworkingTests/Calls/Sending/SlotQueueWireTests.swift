@@ -2,7 +2,6 @@
 
 #if os(Linux)
 import PulseCore
-import PulseObservability
 import PulsePlugins
 import PulseTesting
 import TestSupport
@@ -26,10 +25,7 @@ struct SlotQueueWireTests {
         init(_ server: MockServer, plugins: [any PulsePlugin], retrying: RetryPolicy = .none) async throws {
             self.server = server
             server.on(.get, "/hold") { _ in .raw([.stall]) }
-            client = PulseClient(
-                configuration: PulseConfiguration.patient(with: server).with(\.clock, value: clock)
-                    .with(\.retryPolicy, value: retrying),
-                plugins: plugins, transport: transport, events: PulseEventBus())
+            client = ClientStage.client(of: server, plugins: plugins, retry: retrying, clock: clock, over: transport)
             holder = Task { [transport] in
                 let request = URLRequest(url: server.baseURL.appendingPathComponent("hold"))
                 _ = try await transport.send(TransportRequest(urlRequest: request, idleTimeout: 600))
@@ -123,8 +119,7 @@ struct SlotQueueWireTests {
             let hold = Locked(false)
             server.on(.get, "/data") { _ in hold.withLock { $0 } ? .raw([.stall]) : .text("data") }
             let hedging = HedgingPlugin(delay: .fixed(1), maxCopies: 8)
-            let warm = PulseClient(
-                configuration: PulseConfiguration.patient(with: server), plugins: [hedging], events: PulseEventBus())
+            let warm = ClientStage.client(of: server, plugins: [hedging], retry: .default)
             // Enough for all possible copies.
             for _ in 0..<160 { _ = try await warm.rawRequest(Request<Data>(.get, "/data")) }
             await warm.shutdown()
@@ -158,7 +153,7 @@ struct SlotQueueWireTests {
         try await MockServer.run { server in
             let breaker = CircuitBreakerPlugin(failureThreshold: 1)
             let counting = Counting()
-            let eager = RetryPolicy(maxAttempts: 3, backoffStrategy: .immediate)
+            let eager = RetryPolicy.immediate()
             let stage = try await Stage(server, plugins: [breaker, counting], retrying: eager)
             let error = await #expect(throws: PulseError.self) {
                 try await stage.client.rawRequest(
@@ -185,10 +180,9 @@ struct SlotQueueWireTests {
             let clock = TestClock()
             let counting = Counting()
             let transport = SocketTransport(maxConnectionsPerHost: 1)
-            let client = PulseClient(
-                configuration: PulseConfiguration.patient(with: server).with(\.clock, value: clock)
-                    .with(\.retryPolicy, value: RetryPolicy(maxAttempts: 2, backoffStrategy: .constant(1))),
-                plugins: [counting], transport: transport, events: PulseEventBus())
+            let client = ClientStage.client(
+                of: server, plugins: [counting], retry: RetryPolicy(maxAttempts: 2, backoffStrategy: .constant(1)),
+                clock: clock, over: transport)
             let call = Task {
                 try await client.rawRequest(
                     Request<Data>(.put, "/data"), options: RequestOptions().with(\.poolTimeout, value: 0.05))
@@ -223,7 +217,7 @@ struct SlotQueueWireTests {
             let configuration = PulseConfiguration.patient(with: server).with(\.retryPolicy, value: .never)
                 .with(\.maxConnectionsPerHost, value: 2).with(\.poolTimeout, value: 5)
             let transport = StandardTransport(configuration)
-            let client = PulseClient(configuration: configuration, transport: transport, events: PulseEventBus())
+            let client = ClientStage.client(configuration, over: transport)
             var feeds = (0..<4).map { _ in client.serverSentEvents("/feed").makeAsyncIterator() }
             for index in feeds.indices {
                 let event = try await feeds[index].next()
@@ -245,8 +239,7 @@ struct SlotQueueWireTests {
             try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
             defer { try? FileManager.default.removeItem(at: directory) }
             let transport = SocketTransport(maxConnectionsPerHost: 1)
-            let client = PulseClient(
-                configuration: .patient(with: server), transport: transport, events: PulseEventBus())
+            let client = ClientStage.client(of: server, retry: .default, over: transport)
             let download = Task {
                 try await client.download("/file", to: directory.appendingPathComponent("file"))
             }
@@ -265,7 +258,7 @@ struct SlotQueueWireTests {
     @Test func aPOSTThatIsLostAfterTheSlotQueueIsNotResent() async throws {
         try await MockServer.run { server in
             server.on(.post, "/data") { _ in .raw([.reset]) }
-            let eager = RetryPolicy(maxAttempts: 3, backoffStrategy: .immediate)
+            let eager = RetryPolicy.immediate()
             let stage = try await Stage(server, plugins: [], retrying: eager)
             let call = stage.waiting(.post)
             stage.free()
