@@ -48,11 +48,9 @@ struct GraphQLCallTests {
                 statusCode: next.status, headers: ["Content-Type": "application/graphql-response+json"],
                 data: next.body, request: request)
         }
-        var configuration = PulseConfiguration.test("https://api.example.com/v1").with(\.graphQL, value: settings)
+        var configuration = PulseConfiguration.test().with(\.graphQL, value: settings)
         configure(&configuration)
-        return (
-            PulseClient(configuration: configuration, plugins: plugins, transport: transport, events: events), transport
-        )
+        return (ClientStage.client(configuration, plugins: plugins, over: transport, events: events), transport)
     }
 
     private func body(_ request: URLRequest) throws -> JSONValue {
@@ -171,10 +169,8 @@ struct GraphQLCallTests {
     }
 
     @Test func theRouteIsTheNameOfTheOperation() async throws {
-        let events = PulseEventBus()
         let sink = RecordingSink()
-        events.addSink(sink)
-        let (client, _) = client(events: events)
+        let (client, _) = client(events: PulseEventBus(sink: sink))
         _ = try await client.graphQL(GetHero())
         _ = try await client.graphQL(GetHero(options: RequestOptions().with(\.route, value: "hero")))
         #expect(
@@ -221,7 +217,7 @@ struct GraphQLCallTests {
 
     @Test func aQueryIsRetriedAndAMutationIsNot() async throws {
         let retries: (inout PulseConfiguration) -> Void = {
-            ($0.retryPolicy, $0.clock) = (RetryPolicy(maxAttempts: 3, backoffStrategy: .immediate), TestClock())
+            ($0.retryPolicy, $0.clock) = (RetryPolicy.immediate(), TestClock())
         }
         let failure = (503, Data())
         let (queries, asked) = client([failure, failure], configure: retries)

@@ -2,7 +2,6 @@
 
 import PulseCore
 import PulseGraphQL
-import PulseObservability
 import PulseTesting
 import TestSupport
 import Testing
@@ -21,14 +20,10 @@ struct GraphQLHostileTests {
         of body: String, as type: String = "application/graphql-response+json", status: Int = 200
     ) async throws -> Result<GraphQLResponse<Hero.Value>, PulseError> {
         let body = Data(body.utf8)
-        return try await MockServer.run { server in
+        // A status of 500 would be retried after a real wait.
+        return try await ClientStage.run(retry: .none) { client, server in
             server.on(.post, "/graphql") { _ in .data(body, contentType: type, status: status) }
-            // A status of 500 would be retried after a real wait.
-            let client = PulseClient(
-                configuration: .patient(with: server).with(\.retryPolicy, value: .never), events: PulseEventBus())
-            let result = await client.result(of: Hero())
-            await client.shutdown()
-            return result
+            return await client.result(of: Hero())
         }
     }
 

@@ -2,7 +2,6 @@
 
 import PulseCore
 import PulseGraphQL
-import PulseObservability
 import PulseTesting
 import TestSupport
 import Testing
@@ -79,8 +78,7 @@ struct GraphQLVerdictTests {
             headers["Content-Type"] = type
             return PulseResponse(statusCode: status, headers: headers, data: Data(text.utf8), request: request)
         }
-        let client = PulseClient(
-            configuration: .test("https://api.example.com"), transport: transport, events: PulseEventBus())
+        let client = ClientStage.client(.root, over: transport)
         switch await client.result(of: Hero()) {
         case .success(let response): return .data(response.data?.name, errors: response.errors.count)
         case .failure(.graphQL(let errors)): return .errors(errors.count)

@@ -2,7 +2,6 @@
 
 import PulseCore
 import PulseGraphQL
-import PulseObservability
 import PulseStorage
 import PulseTesting
 import TestSupport
@@ -127,10 +126,9 @@ private final class SubscriptionSchedule: Sendable {
         }
         let settings = GraphQLSettings().with(
             \.subscriptionBuffer, value: below(2) == 0 ? .holds(1 + below(4)) : .holds(64))
-        let client = PulseClient(
-            configuration: configuration.with(\.clock, value: clock).with(\.graphQL, value: settings)
-                .with(\.connectivity, value: ManualConnectivityMonitor()).with(\.retryPolicy, value: .none),
-            transport: transport, events: PulseEventBus())
+        let client = ClientStage.client(
+            configuration.with(\.graphQL, value: settings).with(\.connectivity, value: ManualConnectivityMonitor()),
+            retry: .never, clock: clock, over: transport)
         await withTaskGroup(of: Void.self) { group in
             for _ in 0..<Self.count {
                 group.addTask { [self] in

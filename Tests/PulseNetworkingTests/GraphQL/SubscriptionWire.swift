@@ -5,6 +5,7 @@ import PulseNetworking
 import PulseObservability
 import PulseStorage
 import PulseTesting
+import TestSupport
 
 /// A server of `graphql-transport-ws`, step by step, and the client for it.
 struct SubscriptionWire: Sendable {
@@ -19,10 +20,9 @@ struct SubscriptionWire: Sendable {
         let transport = MockTransport(stubs: stubs, subprotocols: subprotocols, clock: clock) {
             try await serve(SubscriptionWire(socket: $0))
         }
-        let configuration = PulseConfiguration().with(\.baseURL, value: URL(string: "https://api.example.com"))
-            .with(\.clock, value: clock).with(\.connectivity, value: ManualConnectivityMonitor())
-            .with(\.graphQL, value: settings)
-        let client = PulseClient(configuration: configuration, plugins: plugins, transport: transport, events: events)
+        let client = ClientStage.client(
+            .root.with(\.connectivity, value: ManualConnectivityMonitor()).with(\.graphQL, value: settings),
+            plugins: plugins, retry: .default, clock: clock, over: transport, events: events)
         return (client, transport)
     }
 

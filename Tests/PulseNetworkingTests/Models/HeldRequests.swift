@@ -32,9 +32,9 @@ final class HeldRequests: Sendable {
         _ clock: any PulseClock = TestClock(), plugins: [any PulsePlugin] = [], events: PulseEventBus = PulseEventBus(),
         connectivity: ManualConnectivityMonitor = ManualConnectivityMonitor()
     ) -> PulseClient {
-        PulseClient(
-            configuration: .test().with(\.clock, value: clock).with(\.connectivity, value: connectivity),
-            plugins: plugins, transport: MockTransport { try await self.response(to: $0) }, events: events)
+        ClientStage.client(
+            .test().with(\.connectivity, value: connectivity), plugins: plugins, clock: clock, events: events
+        ) { try await self.response(to: $0) }
     }
 
     private func response(to request: URLRequest) async throws -> PulseResponse {

@@ -15,9 +15,8 @@ struct ModelFollowTests {
     private let held = HeldRequests()
 
     private func warnings() -> (PulseEventBus, RecordingSink) {
-        let (events, sink) = (PulseEventBus(), RecordingSink())
-        events.addSink(sink)
-        return (events, sink)
+        let sink = RecordingSink()
+        return (PulseEventBus(sink: sink), sink)
     }
 
     // MARK: Bodies

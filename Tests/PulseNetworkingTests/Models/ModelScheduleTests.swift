@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 
 import PulseCore
-import PulseObservability
 import PulseStorage
 import PulseTesting
 import TestSupport
@@ -126,10 +125,8 @@ private final class ModelSchedule {
     init(seed: UInt64) {
         random = SeededRandomness(seed: seed)
         clients = clocks.map { clock in
-            let configuration = PulseConfiguration.test().with(\.clock, value: clock)
-                .with(\.connectivity, value: ManualConnectivityMonitor())
-            return PulseClient(
-                configuration: configuration, transport: MockTransport(stubs: []), events: PulseEventBus())
+            ClientStage.client(
+                .test().with(\.connectivity, value: .manual()), clock: clock, over: MockTransport(stubs: []))
         }
     }
 

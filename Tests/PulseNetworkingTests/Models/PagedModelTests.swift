@@ -85,9 +85,7 @@ struct PagedModelTests {
 
     @Test func aPageThatWasLoadedBeforeEndsTheListWithAWarning() async {
         let sink = RecordingSink()
-        let events = PulseEventBus()
-        events.addSink(sink)
-        let model = PagedModel(GetRows(), client: held.client(events: events))
+        let model = PagedModel(GetRows(), client: held.client(events: PulseEventBus(sink: sink)))
         let first = model.fetch()
         await held.respond(0, page([1], 1))
         _ = await first.value

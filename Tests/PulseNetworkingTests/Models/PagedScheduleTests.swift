@@ -2,7 +2,6 @@
 
 import PulseCore
 import PulseModels
-import PulseObservability
 import PulseTesting
 import TestSupport
 import Testing
@@ -20,12 +19,8 @@ struct PagedScheduleTests {
             let random = SeededRandomness(seed: seed)
             let server = RandomPages(random)
             var plain = PlainList(server: server)
-            let sink = RecordingSink()
-            let events = PulseEventBus()
-            events.addSink(sink)
-            let client = PulseClient(
-                configuration: .test(), transport: MockTransport { try server.response(to: $0) }, events: events)
-            let model = PagedModel(GetRows(), client: client)
+            let stage = ClientStage(over: MockTransport { try server.response(to: $0) })
+            let model = PagedModel(GetRows(), client: stage.client)
             var isRaced = false
             for step in 0..<12 {
                 server.begin()
@@ -62,7 +57,7 @@ struct PagedScheduleTests {
                 if !isRaced { #expect(server.sent == pages, "seed \(seed), step \(step)") }
                 sent += max(1, pages.count)
             }
-            let hasWarned = sink.names.contains("warning")
+            let hasWarned = stage.sink.names.contains("warning")
             #expect(hasWarned == plain.isCircular || isRaced && hasWarned, "seed \(seed)")
             seed += 1
         }

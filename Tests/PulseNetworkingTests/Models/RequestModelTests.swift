@@ -158,14 +158,12 @@ struct RequestModelTests {
     }
 
     @Test func manyModelsShareOneCall() async throws {
-        try await MockServer.run { server in
+        try await ClientStage.run { client, server in
             let gate = Gate()
             server.on(.get, "/numbers/1") { _ in
                 await gate.pass()
                 return try .json(1)
             }
-            let client = PulseClient(
-                configuration: .patient(with: server).with(\.retryPolicy, value: .none), events: PulseEventBus())
             let models = (0..<50).map { _ in RequestModel(GetNumber(), client: client) }
             let tasks = models.map { $0.fetch() }
             try await server.wait { $0.requests.count == 1 }
@@ -176,19 +174,16 @@ struct RequestModelTests {
             #expect(await tasks[49].value.value == 1)
             #expect(models.allSatisfy { $0.phase.value == 1 })
             #expect(server.activity.requests.count == 1)
-            await client.shutdown()
         }
     }
 
     @Test func theCallEndsOnceNoModelWantsIt() async throws {
-        try await MockServer.run { server in
+        try await ClientStage.run { client, server in
             let gate = Gate()
             server.on(.get, "/numbers/1") { _ in
                 await gate.pass()
                 return try .json(1)
             }
-            let client = PulseClient(
-                configuration: .patient(with: server).with(\.retryPolicy, value: .none), events: PulseEventBus())
             let models = (0..<50).map { _ in RequestModel(GetNumber(), client: client) }
             models.forEach { $0.fetch() }
             try await server.wait { $0.requests.count == 1 }
@@ -196,7 +191,6 @@ struct RequestModelTests {
             try await server.wait { $0.connectionsClosedByClient.count == 1 }
             #expect(models.allSatisfy { $0.phase.text == "idle" })
             gate.open()
-            await client.shutdown()
         }
     }
 
@@ -286,10 +280,8 @@ struct RequestModelTests {
         #expect(caches.withLock { $0 } == [.default, .revalidate, .reload])
 
         let sink = RecordingSink()
-        let events = PulseEventBus()
         let other = HeldRequests()
-        events.addSink(sink)
-        let model = RequestModel(GetNumber(), client: other.client(events: events))
+        let model = RequestModel(GetNumber(), client: other.client(events: PulseEventBus(sink: sink)))
         async let value = model.refresh().value
         await other.respond(0, "1")
         #expect(await value.value == 1)

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 
 import PulseCore
-import PulseObservability
 import PulseSockets
 import PulseStorage
 import PulseTesting
@@ -15,10 +14,9 @@ struct SocketCutTests {
     private typealias Step = SocketExchange.Step
 
     private static func client(_ configuration: PulseConfiguration, _ transport: any Transport) -> PulseClient {
-        PulseClient(
-            configuration: configuration.with(\.clock, value: TestClock(autoAdvances: true))
-                .with(\.connectivity, value: ManualConnectivityMonitor()).with(\.retryPolicy, value: .none),
-            transport: transport, events: PulseEventBus())
+        ClientStage.client(
+            configuration.with(\.connectivity, value: ManualConnectivityMonitor()), retry: .never,
+            clock: TestClock(autoAdvances: true), over: transport)
     }
 
     /// The steps whose frame is whole in the first `count` bytes.
@@ -42,8 +40,7 @@ struct SocketCutTests {
         let arrived = Locked<[SocketMessage]>([])
         let mock = MockTransport(stubs: []) { try await SocketExchange.serve($0, arrived) }
         let transport = CuttingTransport(mock) { _ in cut }
-        let configuration = PulseConfiguration().with(\.baseURL, value: URL(string: "https://api.example.com"))
-        let client = client(configuration, transport)
+        let client = client(.root, transport)
         let outcome = await SocketExchange.run(with: client)
         while mock.sockets.contains(where: \.isOpen) { await Task.yield() }
         await client.shutdown()

@@ -29,10 +29,9 @@ struct SocketEventTests {
         ) {
             let bus = PulseEventBus()
             events = bus.events
-            client = PulseClient(
-                configuration: PulseConfiguration().with(\.baseURL, value: URL(string: "https://api.example.com"))
-                    .with(\.clock, value: clock).with(\.secretHeaders, value: secretHeaders),
-                transport: MockTransport(stubs: stubs, clock: clock, onSocket: serve), events: bus)
+            client = ClientStage.client(
+                .root.with(\.secretHeaders, value: secretHeaders), retry: .default, clock: clock,
+                over: MockTransport(stubs: stubs, clock: clock, onSocket: serve), events: bus)
         }
 
         func read(through isLast: (SocketState) -> Bool) async -> [NetworkEvent] {

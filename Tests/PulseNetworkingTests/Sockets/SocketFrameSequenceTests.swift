@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 
 import PulseCore
-import PulseObservability
 import PulseSockets
 import PulseStorage
 import PulseTesting
@@ -64,10 +63,9 @@ struct SocketFrameSequenceTests {
                 if frame.opcode == .pong { pongs.withLock { $0.append(frame.payload) } }
             }
         }
-        let client = PulseClient(
-            configuration: PulseConfiguration().with(\.baseURL, value: URL(string: "https://api.example.com"))
-                .with(\.clock, value: TestClock()).with(\.connectivity, value: ManualConnectivityMonitor()),
-            transport: transport, events: PulseEventBus())
+        let client = ClientStage.client(
+            .root.with(\.connectivity, value: ManualConnectivityMonitor()), retry: .default, clock: TestClock(),
+            over: transport)
         let socket = PulseSocket(endpoint: Raw(), client: client)
         var received: [SocketMessage] = []
         let end = model.end ?? 1001

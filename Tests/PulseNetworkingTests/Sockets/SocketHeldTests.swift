@@ -32,12 +32,9 @@ struct SocketHeldTests {
     }
 
     private func client(_ serve: @escaping @Sendable (ServerSocket) async throws -> Void) -> PulseClient {
-        let bus = PulseEventBus()
-        bus.addSink(warnings)
-        return PulseClient(
-            configuration: PulseConfiguration().with(\.baseURL, value: URL(string: "https://api.example.com"))
-                .with(\.clock, value: clock).with(\.connectivity, value: ManualConnectivityMonitor()),
-            transport: MockTransport(stubs: [], clock: clock, onSocket: serve), events: bus)
+        return ClientStage.client(
+            .root.with(\.connectivity, value: ManualConnectivityMonitor()), retry: .default, clock: clock,
+            over: MockTransport(stubs: [], clock: clock, onSocket: serve), events: PulseEventBus(sink: warnings))
     }
 
     /// Opens a socket that holds the server back.

@@ -114,11 +114,9 @@ final class SocketSchedule: Sendable {
         _ configuration: PulseConfiguration, over base: any Transport, _ records: () -> [ServerSocket.Record]
     ) async throws -> Int {
         let transport = CuttingTransport(base) { try self.cut($0) }
-        let bus = PulseEventBus()
-        bus.addSink(states)
-        let client = PulseClient(
-            configuration: configuration.with(\.clock, value: clock).with(\.connectivity, value: connectivity),
-            transport: transport, events: bus)
+        let client = ClientStage.client(
+            configuration.with(\.connectivity, value: connectivity), clock: clock, over: transport,
+            events: PulseEventBus(sink: states))
         let whileDown = below(2) == 0 ? SocketOptions.WhileDown.waits : .fails
         let receives = below(2) == 0
         let socket = PulseSocket(

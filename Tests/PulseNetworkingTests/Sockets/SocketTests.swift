@@ -35,10 +35,9 @@ struct SocketTests {
         events: PulseEventBus = PulseEventBus(), _ serve: @escaping Serve
     ) -> (PulseClient, MockTransport) {
         let transport = MockTransport(stubs: stubs, subprotocols: subprotocols, clock: clock, onSocket: serve)
-        let configuration = PulseConfiguration().with(\.baseURL, value: URL(string: "https://api.example.com"))
-            .with(\.clock, value: clock).with(\.connectivity, value: connectivity)
-        let client = PulseClient(
-            configuration: configuration, plugins: plugins, transport: transport, events: events)
+        let client = ClientStage.client(
+            .root.with(\.connectivity, value: connectivity), plugins: plugins, retry: .default, clock: clock,
+            over: transport, events: events)
         return (client, transport)
     }
 
@@ -270,8 +269,7 @@ struct SocketTests {
 
     /// The second handshake is refused for two hours, and the third one succeeds after the hour that is the limit.
     @Test func aServerThatAsksForTooLongAWaitIsNotObeyed() async throws {
-        let (clock, bus, sink) = (TestClock(autoAdvances: true), PulseEventBus(), RecordingSink())
-        bus.addSink(sink)
+        let (clock, sink) = (TestClock(autoAdvances: true), RecordingSink())
         let handshakes = Locked(0)
         let plugin = ClosurePlugin { request, _, next in
             let number = handshakes.withLock { count in
@@ -281,7 +279,8 @@ struct SocketTests {
             guard number == 2 else { return try await next(request) }
             return PulseResponse(statusCode: 503, headers: ["Retry-After": "7200"], request: request)
         }
-        let (client, _) = Self.client(clock: clock, plugins: [plugin], events: bus) { socket in
+        let events = PulseEventBus(sink: sink)
+        let (client, _) = Self.client(clock: clock, plugins: [plugin], events: events) { socket in
             if socket.request.connection == 0 { try await socket.run(.reset) }
             try await socket.send(.text("again"))
         }
@@ -542,9 +541,8 @@ struct SocketTests {
     }
 
     @Test func aSkippedValueIsInTheEventsAndTheFirstOneInTheLogByDefault() async throws {
-        let (bus, sink, lines) = (PulseEventBus(), RecordingSink(), Locked<[String]>([]))
-        bus.addSink(sink)
-        let (client, _) = Self.client(events: bus) { socket in
+        let (sink, lines) = (RecordingSink(), Locked<[String]>([]))
+        let (client, _) = Self.client(events: PulseEventBus(sink: sink)) { socket in
             for _ in 0..<3 { try await socket.send(.text(#"{"token":"hunter2"}"#)) }
             try await socket.send(.text(#"{"home":1}"#))
             while try await socket.receive() != nil {}

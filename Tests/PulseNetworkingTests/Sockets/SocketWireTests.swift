@@ -2,7 +2,6 @@
 
 import PulseCore
 import PulseNetworking
-import PulseObservability
 import PulsePlatform
 import PulseStorage
 import PulseTesting
@@ -24,10 +23,9 @@ struct SocketWireTests {
     }
 
     private static func client(_ server: MockServer) -> PulseClient {
-        PulseClient(
-            configuration: .patient(with: server).with(\.clock, value: TestClock(autoAdvances: true))
-                .with(\.connectivity, value: ManualConnectivityMonitor()),
-            events: PulseEventBus())
+        ClientStage.client(
+            of: server, retry: .default, clock: TestClock(autoAdvances: true),
+            with: { $0.connectivity = ManualConnectivityMonitor() })
     }
 
     @Test(arguments: [false, true]) func messagesOfAllSizesComeBack(compresses: Bool) async throws {
@@ -149,8 +147,7 @@ struct SocketWireTests {
                 while try await socket.receive() != nil {}
             }
             let clock = TestClock()
-            let client = PulseClient(
-                configuration: .patient(with: server).with(\.clock, value: clock), events: PulseEventBus())
+            let client = ClientStage.client(of: server, retry: .default, clock: clock)
             let socket = PulseSocket(endpoint: Silent(), client: client)
             try await socket.connect()
             // Nothing else has an alarm.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 
 import PulseCore
-import PulseObservability
 import PulsePlugins
 import PulseStorage
 import PulseTesting
@@ -54,11 +53,9 @@ struct EventFeedScheduleTests {
                 let random = SeededRandomness(seed: number * 1_000 + attempt)
                 try await Self.serve(after: last, maySilence: maySilence, random, feed)
             }
-            let client = PulseClient(
-                configuration: .patient(with: server).with(\.clock, value: TestClock(autoAdvances: true))
-                    .with(\.connectivity, value: ManualConnectivityMonitor()).with(\.retryPolicy, value: .never)
-                    .with(\.maxConnectionsPerHost, value: 300),
-                plugins: [CountingHeader()], events: PulseEventBus())
+            let client = ClientStage.client(
+                of: server, plugins: [CountingHeader()], clock: TestClock(autoAdvances: true),
+                with: { ($0.connectivity, $0.maxConnectionsPerHost) = (ManualConnectivityMonitor(), 300) })
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for number in 0..<Self.feeds {
                     group.addTask {
@@ -117,10 +114,7 @@ struct EventFeedScheduleTests {
             server.on(.get, "/silent") { _ in .raw([.stall]) }
             server.on(.get, "/refused") { _ in .status(503) }
             let limit = ConcurrencyLimitPlugin(limit: 100)
-            let client = PulseClient(
-                configuration: .patient(with: server).with(\.retryPolicy, value: .never)
-                    .with(\.maxConnectionsPerHost, value: 300),
-                plugins: [limit], events: PulseEventBus())
+            let client = ClientStage.client(of: server, plugins: [limit], with: { $0.maxConnectionsPerHost = 300 })
             await withTaskGroup(of: Void.self) { group in
                 for index in 0..<400 {
                     if index >= 100 { await group.next() }

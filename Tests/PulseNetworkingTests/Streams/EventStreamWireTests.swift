@@ -23,10 +23,8 @@ struct EventStreamWireTests {
         _ body: (MockServer, PulseClient) async throws -> Value
     ) async throws -> Value {
         try await MockServer.run { server in
-            let client = PulseClient(
-                configuration: .patient(with: server).with(\.clock, value: clock)
-                    .with(\.connectivity, value: connectivity).with(\.retryPolicy, value: .never),
-                plugins: plugins, events: events)
+            let client = ClientStage.client(
+                of: server, plugins: plugins, clock: clock, events: events, with: { $0.connectivity = connectivity })
             let value = try await body(server, client)
             await client.shutdown()
             return value
@@ -95,9 +93,8 @@ struct EventStreamWireTests {
     }
 
     @Test func aServerDoesNotParkAStream() async throws {
-        let (clock, bus, sink) = (TestClock(autoAdvances: true), PulseEventBus(), RecordingSink())
-        bus.addSink(sink)
-        try await run(clock: clock, events: bus) { server, client in
+        let (clock, sink) = (TestClock(autoAdvances: true), RecordingSink())
+        try await run(clock: clock, events: PulseEventBus(sink: sink)) { server, client in
             server.on(.get, "/feed") { _ in
                 server.requests.count < 2
                     ? .data(

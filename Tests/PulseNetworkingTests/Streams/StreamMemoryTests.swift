@@ -27,8 +27,7 @@ struct StreamMemoryTests {
                     MockServer.Response(headers: headers, body: .repeating(piece, times: (1 << 30) / piece.count))
                 }
                 server.on(.get, "/ping") { _ in .text("pong") }
-                let client = PulseClient(
-                    configuration: .patient(with: server).with(\.tls, value: tls), events: PulseEventBus())
+                let client = ClientStage.client(of: server, retry: .default, with: { $0.tls = tls })
                 // The first calls allocate what the process keeps.
                 for _ in 0..<100 { _ = try await client.get("/ping", as: String.self) }
                 let before = Self.residentBytes

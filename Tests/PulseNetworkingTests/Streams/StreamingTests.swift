@@ -23,11 +23,10 @@ struct StreamingTests {
         events: PulseEventBus = PulseEventBus()
     ) -> (PulseClient, MockTransport) {
         let transport = MockTransport(stubs: stubs)
-        let configuration = PulseConfiguration.test().with(\.clock, value: clock)
-            .with(\.connectivity, value: ManualConnectivityMonitor())
-        return (
-            PulseClient(configuration: configuration, plugins: plugins, transport: transport, events: events), transport
-        )
+        let client = ClientStage.client(
+            .test().with(\.connectivity, value: .manual()), plugins: plugins, clock: clock, over: transport,
+            events: events)
+        return (client, transport)
     }
 
     private func all<Stream: AsyncSequence>(_ stream: Stream) async -> (elements: [Stream.Element], error: PulseError?)
@@ -134,10 +133,9 @@ struct StreamingTests {
         defer { try? FileManager.default.removeItem(at: directory) }
         let transport = MockTransport { _ in throw PulseError.noConnection }
         let policy = OfflineQueuePolicy(directory: directory)
-        let client = PulseClient(
-            configuration: .test().with(\.offlineQueuePolicy, value: policy)
-                .with(\.connectivity, value: ManualConnectivityMonitor()),
-            transport: transport, events: PulseEventBus())
+        let client = ClientStage.client(
+            .test().with(\.offlineQueuePolicy, value: policy).with(\.connectivity, value: ManualConnectivityMonitor()),
+            over: transport)
         let endpoint = GetUser(method: .post, isQueueableWhenOffline: true)
         let error = await #expect(throws: PulseError.self) { try await client.bytes(endpoint) }
         #expect(error?.kind == .noConnection)
@@ -337,10 +335,8 @@ struct StreamingTests {
 
     @Test func anEventWithANameIsNeverSkipped() async {
         let events = [ServerSentEvent(data: "{"), Self.named[2], Self.named[0]]
-        let bus = PulseEventBus()
         let warnings = RecordingSink()
-        bus.addSink(warnings)
-        let (client, _) = client(Stub().reply(.events(events)), events: bus)
+        let (client, _) = client(Stub().reply(.events(events)), events: PulseEventBus(sink: warnings))
         var iterator = client.serverSentEvents("/a?token=hunter2", stream: Self.once)
             .decoded(as: Item.self, skipsFailures: true).makeAsyncIterator()
         let error = await #expect(throws: PulseError.self) { try await iterator.next() }
@@ -356,10 +352,8 @@ struct StreamingTests {
     }
 
     @Test func aSkippedTextIsWarnedOf() async {
-        let bus = PulseEventBus()
         let warnings = RecordingSink()
-        bus.addSink(warnings)
-        let (client, _) = client(Stub().reply(.text("{\"n\":1}\n{\n{}\n")), events: bus)
+        let (client, _) = client(Stub().reply(.text("{\"n\":1}\n{\n{}\n")), events: PulseEventBus(sink: warnings))
         #expect(await all(client.jsonLines("/a", of: Item.self).skippingFailures()).elements.map(\.n) == [1])
         #expect(warnings.warnings.count == 2)
         #expect(warnings.warnings.allSatisfy { $0.hasPrefix("a JSON text was skipped: ") })
@@ -460,9 +454,8 @@ struct StreamingTests {
                     }, cancel: { cancelled.continuation.finish() }))
             return response
         }
-        let client = PulseClient(
-            configuration: .test().with(\.clock, value: clock).with(\.connectivity, value: ManualConnectivityMonitor()),
-            transport: transport, events: PulseEventBus())
+        let client = ClientStage.client(
+            .test().with(\.connectivity, value: ManualConnectivityMonitor()), clock: clock, over: transport)
         let stream = client.serverSentEvents("/a", options: RequestOptions().with(\.tag, value: "feed"))
         let hasFirst = AsyncStream<Void>.makeStream()
         let mayGoOn = AsyncStream<Void>.makeStream()
@@ -515,7 +508,7 @@ struct StreamingTests {
                 ByteStream(next: { Data("data: a\n\n".utf8) }, cancel: { isCancelled.withLock { $0 = true } }))
             return response
         }
-        let client = PulseClient(configuration: .test(), transport: transport, events: PulseEventBus())
+        let client = ClientStage.client(over: transport)
         let stream = client.serverSentEvents("/a")
         do {
             var iterator = stream.makeAsyncIterator()

@@ -5,6 +5,7 @@ import PulseObservability
 import PulsePlugins
 import PulseTesting
 import PulseTransports
+import TestSupport
 
 @testable import PulseTransfers
 
@@ -55,9 +56,7 @@ final class BackgroundWorld: Sendable {
         let clock = TestClock()
         let configuration = PulseConfiguration(baseURL: URL(string: "https://example.com")!)
             .with(\.retryPolicy, value: retry).with(\.clock, value: clock)
-        let client = PulseClient(
-            configuration: change(configuration), plugins: plugins,
-            transport: MockTransport { _ in throw URLError(.badURL) }, events: PulseEventBus())
+        let client = ClientStage.client(change(configuration), plugins: plugins) { _ in throw URLError(.badURL) }
         let registry = BackgroundRegistry(clock: clock)
         let makeSession = system.sessionMaker
         let transfers = BackgroundTransfers(

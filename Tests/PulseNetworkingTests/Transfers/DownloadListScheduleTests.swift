@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 
 import PulseCore
-import PulseObservability
 import PulseStorage
 import PulseTesting
 import TestSupport
@@ -157,10 +156,9 @@ struct DownloadListScheduleTests {
             }
             server.serve(file, at: "/file")
             let load = Locked(Load())
-            let client = PulseClient(
-                configuration: .patient(with: server).with(\.clock, value: TestClock())
-                    .with(\.connectivity, value: ManualConnectivityMonitor(.satisfied)),
-                plugins: [Counting(load: load)], events: PulseEventBus())
+            let client = ClientStage.client(
+                of: server, plugins: [Counting(load: load)], retry: .default, clock: TestClock(),
+                with: { $0.connectivity = ManualConnectivityMonitor(.satisfied) })
             var list: Downloads? = Downloads(directory: directory.appendingPathComponent("list"), client: client)
             weak let freed = list
             var ended: [UUID: Int] = [:]

@@ -35,10 +35,7 @@ struct DownloadTests {
     }
 
     private static func client(_ server: MockServer, events: PulseEventBus = PulseEventBus()) -> PulseClient {
-        PulseClient(
-            configuration: PulseConfiguration.patient(with: server).with(\.clock, value: TestClock())
-                .with(\.retryPolicy, value: RetryPolicy(maxAttempts: 2, backoffStrategy: .immediate)),
-            events: events)
+        ClientStage.client(of: server, retry: .immediate(2), clock: TestClock(), events: events)
     }
 
     private static let block = (0..<1 << 16).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) }
@@ -138,10 +135,7 @@ struct DownloadTests {
                     if number == 2 { throw PulseError.PoolTimeout(host: "server", limit: 60, connections: 6).failure }
                     return try await next(request)
                 }
-                let client = PulseClient(
-                    configuration: PulseConfiguration.patient(with: server)
-                        .with(\.clock, value: TestClock(autoAdvances: true)).with(\.retryPolicy, value: .never),
-                    plugins: [crowd], events: PulseEventBus())
+                let client = ClientStage.client(of: server, plugins: [crowd], clock: TestClock(autoAdvances: true))
                 try await client.download(Fetch(), to: target)
                 try Self.expect(target, holds: data)
                 #expect(requests.withLock { $0 } == 3)
@@ -501,9 +495,7 @@ struct DownloadTests {
             }
             server.serve(file, at: "/file")
             try await Self.withTarget { target in
-                let client = PulseClient(
-                    configuration: PulseConfiguration.patient(with: server), plugins: [.auth(Tokens())],
-                    events: PulseEventBus())
+                let client = ClientStage.client(of: server, plugins: [.auth(Tokens())], retry: .default)
                 try await client.download(Fetch(), to: target)
                 try Self.expect(target, holds: data)
                 let tokens = server.requests.map { $0.headers["Authorization"] }
@@ -590,9 +582,8 @@ struct DownloadTests {
             let data = Self.content(300_000)
             server.on(.get, "/file") { _ in .data(data, status: status) }
             try await Self.withTarget(old: Data("old".utf8)) { target in
-                let client = PulseClient(
-                    configuration: PulseConfiguration.patient(with: server).with(\.proxy, value: .environment),
-                    transport: URLSessionTransport(), events: PulseEventBus())
+                let client = ClientStage.client(
+                    of: server, retry: .default, over: URLSessionTransport(), with: { $0.proxy = .environment })
                 if status == 200 {
                     try await client.download(Fetch(), to: target)
                     try Self.expect(target, holds: data)
@@ -726,9 +717,8 @@ struct DownloadTests {
             file.dropping(after: 300_000).dropping(after: 0).dropping(after: 200_000)
             server.serve(file, at: "/file")
             try await Self.withTarget { target in
-                let (bus, sink) = (PulseEventBus(), RecordingSink())
-                bus.addSink(sink)
-                let client = Self.client(server, events: bus)
+                let sink = RecordingSink()
+                let client = Self.client(server, events: PulseEventBus(sink: sink))
                 let heard = Heard()
                 try await client.download(Fetch(), to: target, progress: heard.take)
                 let reports = heard.reports
@@ -777,9 +767,7 @@ struct DownloadTests {
             }
             try await Self.withTarget(old: Data("old".utf8)) { target in
                 let clock = TestClock()
-                let client = PulseClient(
-                    configuration: PulseConfiguration.patient(with: server).with(\.clock, value: clock),
-                    events: PulseEventBus())
+                let client = ClientStage.client(of: server, retry: .default, clock: clock)
                 let (arrivals, arrival) = AsyncStream<Void>.makeStream()
                 let options = RequestOptions().with(\.deadline, value: 50).with(\.tag, value: "tag")
                     .with(\.timeout, value: 1000)

@@ -29,13 +29,9 @@ struct DownloadsTests {
             connectivity: ManualConnectivityMonitor = ManualConnectivityMonitor(.satisfied),
             events: PulseEventBus = PulseEventBus(), query: [URLQueryItem] = []
         ) -> PulseClient {
-            PulseClient(
-                configuration: .patient(with: server).with(\.clock, value: EagerClock(clock)).with(
-                    \.retryPolicy, value: .none
-                )
-                .with(\.connectivity, value: connectivity)
-                .with(\.defaultQueryItems, value: query),
-                plugins: plugins, events: events)
+            ClientStage.client(
+                of: server, plugins: plugins, clock: EagerClock(clock), events: events,
+                with: { ($0.connectivity, $0.defaultQueryItems) = (connectivity, query) })
         }
 
         /// Serves the file; after that many bytes, responses stop while `isHeld` says so.

@@ -44,9 +44,7 @@ struct PartialFileTests {
 
     private static func client(_ stub: Stub.Reply = .file(data, etag: "\"a\"")) -> (PulseClient, MockTransport) {
         let transport = MockTransport(stubs: [Stub().reply(stub)])
-        let client = PulseClient(
-            configuration: PulseConfiguration().with(\.clock, value: TestClock()), transport: transport,
-            events: PulseEventBus())
+        let client = ClientStage.client(PulseConfiguration(), clock: TestClock(), over: transport)
         return (client, transport)
     }
 
@@ -206,10 +204,8 @@ struct PartialFileTests {
                     return response
                 })
         ])
-        let client = PulseClient(
-            configuration: PulseConfiguration().with(\.clock, value: TestClock(autoAdvances: true)),
-            transport: transport,
-            events: PulseEventBus())
+        let client = ClientStage.client(
+            PulseConfiguration(), clock: TestClock(autoAdvances: true), over: transport)
         let run = DownloadRun(.file(target), Download.Options(), .default, disk: disk, progress: progress)
         do {
             _ = try await client.perform(client.plan(Fetch(), options, CallShape(delivery: .streamed, carrier: run)))
@@ -479,10 +475,9 @@ struct PartialFileTests {
                 return Disk.system.rename(from, to)
             }
             let (clock, isOver) = (TestClock(), Locked(false))
-            let client = PulseClient(
-                configuration: PulseConfiguration().with(\.clock, value: clock),
-                transport: MockTransport(stubs: [Stub().reply(.file(Self.data, etag: "\"a\""))]),
-                events: PulseEventBus())
+            let client = ClientStage.client(
+                PulseConfiguration(), clock: clock,
+                over: MockTransport(stubs: [Stub().reply(.file(Self.data, etag: "\"a\""))]))
             let run = DownloadRun(.file(target), Download.Options(), .none, disk: disk, progress: nil)
             let options = RequestOptions().with(\.deadline, value: byDeadline ? 2 : nil)
             let call = Task {

@@ -37,10 +37,7 @@ enum TusFixture {
         _ server: MockServer, plugins: [any PulsePlugin] = [], clock: TestClock = TestClock(autoAdvances: true),
         retry: RetryPolicy = .default, events: PulseEventBus = PulseEventBus()
     ) -> PulseClient {
-        PulseClient(
-            configuration: PulseConfiguration.patient(with: server).with(\.clock, value: clock)
-                .with(\.retryPolicy, value: retry),
-            plugins: plugins, events: events)
+        ClientStage.client(of: server, plugins: plugins, retry: retry, clock: clock, events: events)
     }
 
     static func names(_ resumption: UploadResumption) -> [String] {

@@ -66,9 +66,8 @@ struct TusProgressTests {
         try await MockServer.run { server in
             server.serveTus(at: "/up").dropping(after: 300_000)
             try await TusFixture.withFile { file, _, resumption in
-                let (bus, sink) = (PulseEventBus(), RecordingSink())
-                bus.addSink(sink)
-                let client = TusFixture.client(server, events: bus)
+                let sink = RecordingSink()
+                let client = TusFixture.client(server, events: PulseEventBus(sink: sink))
                 let heard = Heard()
                 _ = try await client.upload(Put(file), resuming: resumption, progress: heard.take)
                 await client.shutdown()

@@ -83,7 +83,7 @@ struct TusRequestTests {
             default: PulseResponse(statusCode: 204, headers: ["Upload-Offset": "\(1 << 20)"], request: request)
             }
         }
-        let client = PulseClient(configuration: configuration, plugins: plugins, transport: transport)
+        let client = ClientStage.client(configuration, plugins: plugins, over: transport)
         var error: PulseError?
         try await TusFixture.withFile { file, _, resumption in
             var endpoint = Put(file)

@@ -26,9 +26,7 @@ struct UploadTests {
     }
 
     private static func client(_ server: MockServer, _ clock: TestClock = TestClock()) -> PulseClient {
-        PulseClient(
-            configuration: PulseConfiguration.patient(with: server).with(\.clock, value: clock),
-            plugins: [.auth(Tokens())], events: PulseEventBus())
+        ClientStage.client(of: server, plugins: [.auth(Tokens())], retry: .default, clock: clock)
     }
 
     private static func stream(_ count: Int, of size: Int = 1 << 18) -> RequestBody {
