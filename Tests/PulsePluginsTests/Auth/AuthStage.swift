@@ -35,12 +35,9 @@ struct AuthStage {
             let isGood = !refusesAll && field?.hasPrefix("Bearer ") == true && field != "Bearer t1"
             return PulseResponse(statusCode: isGood ? 200 : 401, data: Data("ok".utf8), request: request)
         }
-        let bus = PulseEventBus()
-        bus.addSink(events)
-        let configuration = PulseConfiguration().with(\.baseURL, value: base.flatMap { URL(string: $0) })
-            .with(\.clock, value: clock).with(\.retryPolicy, value: .none)
-        client = PulseClient(
-            configuration: configuration, plugins: [plugin] + plugins, transport: transport, events: bus)
+        client = ClientStage.client(
+            PulseConfiguration().with(\.baseURL, value: base.flatMap { URL(string: $0) }), plugins: [plugin] + plugins,
+            retry: .never, clock: clock, over: transport, events: PulseEventBus(sink: events))
     }
 
     /// The `Authorization` fields sent, in order; empty for none.

@@ -43,15 +43,11 @@ struct AuthWireTests {
                 session.set(\.token, token)
                 return token
             }
-            let bus = PulseEventBus()
-            bus.addSink(events)
-            client = PulseClient(
-                // A stopped clock: no cooldown ends while calls are in flight. The transport's timeouts are real, and a
-                // busy machine takes long to bring all calls to the gate.
-                configuration: PulseConfiguration.patient(with: server).with(\.retryPolicy, value: .none)
-                    .with(\.clock, value: TestClock())
-                    .with(\.timeout, value: .infinity).with(\.connectTimeout, value: .infinity),
-                plugins: [.auth(session)], events: bus)
+            // A stopped clock: no cooldown ends while calls are in flight. The transport's timeouts are real, and a busy
+            // machine takes long to bring all calls to the gate.
+            client = ClientStage.client(
+                of: server, plugins: [.auth(session)], clock: TestClock(), events: PulseEventBus(sink: events),
+                with: { ($0.timeout, $0.connectTimeout) = (.infinity, .infinity) })
             let client = client
             box.withLock { $0 = client }
         }

@@ -2,7 +2,6 @@
 
 import PulseCore
 import PulseNetworking
-import PulseObservability
 import PulsePlugins
 import PulseTesting
 import TestSupport
@@ -76,10 +75,8 @@ struct CredentialsPluginTests {
                 statusCode: 302, headers: ["Location": "https://elsewhere.example/b"], request: request)
         }
         let seen = Locked<[Set<String>]>([])
-        let client = PulseClient(
-            configuration: PulseConfiguration().with(\.baseURL, value: URL(string: "https://api.example.com")),
-            plugins: [.apiKey("k", header: "X-Mine"), MarkProbe(seen: seen)], transport: transport,
-            events: PulseEventBus())
+        let client = ClientStage.client(
+            .root, plugins: [.apiKey("k", header: "X-Mine"), MarkProbe(seen: seen)], retry: .default, over: transport)
         _ = try await client.rawRequest(Get(path: "/a"))
         #expect(transport.requests.map { $0.value(forHTTPHeaderField: "X-Mine") } == ["k", nil])
         #expect(seen.withLock { $0.first } == ["x-mine"])

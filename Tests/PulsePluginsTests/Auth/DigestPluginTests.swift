@@ -64,10 +64,7 @@ struct DigestPluginTests {
         }
 
         func client(_ plugins: [any PulsePlugin] = [.digest(username: "Mufasa", password: "p")]) -> PulseClient {
-            PulseClient(
-                configuration: PulseConfiguration().with(\.baseURL, value: URL(string: "https://api.example.com"))
-                    .with(\.retryPolicy, value: .none),
-                plugins: plugins, transport: MockTransport { [self] in respond($0) }, events: PulseEventBus())
+            ClientStage.client(.root, plugins: plugins) { [self] in respond($0) }
         }
     }
 
@@ -105,10 +102,7 @@ struct DigestPluginTests {
                     statusCode: 401, headers: ["WWW-Authenticate": challenge], request: request)
             }
         }
-        let client = PulseClient(
-            configuration: PulseConfiguration().with(\.baseURL, value: URL(string: "https://api.example.com"))
-                .with(\.retryPolicy, value: .none),
-            plugins: [.digest(username: "Mufasa", password: "p")], transport: transport)
+        let client = ClientStage.client(.root, plugins: [.digest(username: "Mufasa", password: "p")], over: transport)
         await withTaskGroup(of: Void.self) { group in
             for _ in 0..<8 {
                 group.addTask {
@@ -136,10 +130,7 @@ struct DigestPluginTests {
             return PulseResponse(
                 statusCode: isAccepted ? 200 : 401, headers: ["WWW-Authenticate": challenge], request: request)
         }
-        let client = PulseClient(
-            configuration: PulseConfiguration().with(\.baseURL, value: URL(string: "https://api.example.com"))
-                .with(\.retryPolicy, value: .none),
-            plugins: [.digest(username: "Mufasa", password: "p")], transport: transport)
+        let client = ClientStage.client(.root, plugins: [.digest(username: "Mufasa", password: "p")], over: transport)
         let isSuccess = (try? await client.request(Get())) != nil
         #expect(isSuccess == succeeds)
         #expect(count.withLock { $0 } == sent)
@@ -230,14 +221,8 @@ struct DigestPluginTests {
                 statusCode: 401, headers: ["WWW-Authenticate": #"Digest realm="r", nonce="n", qop="auth""#],
                 request: request)
         }
-        let configuration = PulseConfiguration().with(\.baseURL, value: URL(string: "https://api.example.com"))
-            .with(\.retryPolicy, value: RetryPolicy(maxAttempts: 2, backoffStrategy: .immediate))
         let plugin = DigestPlugin(username: "Mufasa", password: "Circle of Life")
-        return (
-            transport,
-            PulseClient(
-                configuration: configuration, plugins: [plugin], transport: transport, events: PulseEventBus())
-        )
+        return (transport, ClientStage.client(.root, plugins: [plugin], retry: .immediate(2), over: transport))
     }
 
     @Test func aNonceCountReusedByARetryLeadsToAnotherChallenge() async throws {
@@ -266,10 +251,9 @@ struct DigestPluginTests {
             counts.withLock { $0.append((parameters["nc"] ?? "") + (parameters["cnonce"] ?? "")) }
             return PulseResponse(statusCode: 200, request: request)
         }
-        let client = PulseClient(
-            configuration: PulseConfiguration().with(\.baseURL, value: URL(string: "https://api.example.com")),
-            plugins: [DigestPlugin(username: "Mufasa", password: "Circle of Life")], transport: transport,
-            events: PulseEventBus())
+        let client = ClientStage.client(
+            .root, plugins: [DigestPlugin(username: "Mufasa", password: "Circle of Life")], retry: .default,
+            over: transport)
         async let first = client.request(Get())
         async let second = client.request(Get())
         _ = try await (first, second)
@@ -293,10 +277,9 @@ struct DigestPluginTests {
             counts.withLock { $0.append(AuthenticationField.parameters(in: field)["nc"] ?? "") }
             return PulseResponse(statusCode: 200, request: request)
         }
-        let client = PulseClient(
-            configuration: PulseConfiguration().with(\.baseURL, value: URL(string: "https://api.example.com")),
-            plugins: [DigestPlugin(username: "Mufasa", password: "Circle of Life")], transport: transport,
-            events: PulseEventBus())
+        let client = ClientStage.client(
+            .root, plugins: [DigestPlugin(username: "Mufasa", password: "Circle of Life")], retry: .default,
+            over: transport)
         let body = RequestBody.stream(isOneShot: true) { ByteStream([Data("x".utf8)]) }
         async let post = client.result(of: Get(method: .post, body: body))
         await gate.arrivals(atLeast: 1)
@@ -332,10 +315,8 @@ struct DigestPluginTests {
             for await _ in AsyncStream<Void>.makeStream().stream {}
             throw CancellationError()
         }
-        let client = PulseClient(
-            configuration: PulseConfiguration().with(\.baseURL, value: URL(string: "https://api.example.com"))
-                .with(\.clock, value: clock).with(\.retryPolicy, value: .none),
-            plugins: [.digest(username: "Mufasa", password: "p")], transport: transport, events: PulseEventBus())
+        let client = ClientStage.client(
+            .root, plugins: [.digest(username: "Mufasa", password: "p")], clock: clock, over: transport)
         async let result = client.result(of: Get(), options: RequestOptions().with(\.deadline, value: 5))
         await replay.arrivals(atLeast: 1)
         await clock.sleepers(atLeast: 1, for: .deadline)
@@ -375,9 +356,8 @@ struct DigestPluginTests {
             return PulseResponse(
                 statusCode: 200, headers: ["Authentication-Info": #"nextnonce="b", qop=auth"#], request: request)
         }
-        let client = PulseClient(
-            configuration: PulseConfiguration().with(\.baseURL, value: URL(string: "https://api.example.com")),
-            plugins: [.digest(username: "u", password: "p")], transport: transport, events: PulseEventBus())
+        let client = ClientStage.client(
+            .root, plugins: [.digest(username: "u", password: "p")], retry: .default, over: transport)
         for _ in 0..<3 { _ = try await client.request(Get()) }
         #expect(nonces.withLock { $0 } == ["", "a00000001", "b00000001", "b00000002"])
         await client.shutdown()

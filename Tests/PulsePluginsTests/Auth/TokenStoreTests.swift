@@ -190,8 +190,8 @@ struct TokenStoreTests {
         _ = try await stage.client.rawRequest(Get(path: "/a"))
         await stage.plugin.shutdown()
         #expect(stage.sentTokens == ["Bearer t1", "Bearer t2"])
-        #expect(stage.warnings.withLock { $0 }.count == 1)
-        #expect(stage.warnings.withLock { $0 }.first?.contains("no space left on the disk") == true)
+        #expect(stage.sink.warnings.count == 1)
+        #expect(stage.sink.warnings.first?.contains("no space left on the disk") == true)
         #expect(try await stored() == "t1")
         // What the secret store has is older, not another process's.
         #expect(try await stage.store.refreshToken() == "t3")
@@ -211,7 +211,7 @@ struct TokenStoreTests {
         secrets.state.withLock { $0.writeFailure = Leak() }
         _ = try await stage.client.rawRequest(Get(path: "/a"))
         await stage.plugin.shutdown()
-        let warnings = stage.warnings.withLock { $0 }
+        let warnings = stage.sink.warnings
         #expect(warnings.count == 1 && !"\(warnings)".contains("s3cr3t") && "\(warnings)".contains("Leak"))
     }
 
@@ -437,7 +437,7 @@ private struct Stage {
     let store: TokenStore
     let plugin: AuthPlugin
     let events = AuthEvents()
-    let warnings = Locked<[String]>([])
+    let sink = RecordingSink()
     let transport: MockTransport
     let client: PulseClient
 
@@ -448,27 +448,10 @@ private struct Stage {
             let field = request.value(forHTTPHeaderField: "Authorization")
             return PulseResponse(statusCode: field == nil || field == "Bearer t1" ? 401 : 200, request: request)
         }
-        let bus = PulseEventBus()
-        bus.addSink(events)
-        bus.addSink(WarningSink(warnings: warnings))
-        let configuration = PulseConfiguration().with(\.baseURL, value: URL(string: AuthStage.home))
-            .with(\.clock, value: TestClock()).with(\.retryPolicy, value: .none)
-        client = PulseClient(configuration: configuration, plugins: [plugin], transport: transport, events: bus)
+        let bus = PulseEventBus(sink: events)
+        bus.addSink(sink)
+        client = ClientStage.client(.root, plugins: [plugin], clock: TestClock(), over: transport, events: bus)
     }
 
     var sentTokens: [String] { transport.requests.map { $0.value(forHTTPHeaderField: "Authorization") ?? "" } }
-}
-
-private final class WarningSink: EventSink {
-    let warnings: Locked<[String]>
-
-    init(warnings: Locked<[String]>) {
-        self.warnings = warnings
-    }
-
-    var isActive: Bool { true }
-
-    func emit(_ event: NetworkEvent) {
-        if case .warning(let text) = event { warnings.withLock { $0.append(text) } }
-    }
 }

@@ -144,9 +144,9 @@ struct CacheDiskWireTests {
         try await Self.run { folder, stage in
             stage.serve(["Cache-Control": "max-age=60", "Vary": "Accept-Language"])
             try await stage.get("/a", ["Authorization": "Bearer a", "Accept-Language": "en"])
-            let later = PulseClient(
-                configuration: PulseConfiguration(baseURL: stage.server.baseURL).with(\.clock, value: stage.clock),
-                plugins: [.cache(policy: .rfc9111, storage: .disk(directory: folder))])
+            let later = ClientStage.client(
+                of: stage.server, plugins: [.cache(policy: .rfc9111, storage: .disk(directory: folder))],
+                retry: .default, clock: stage.clock)
             let request = Request<String>(.get, "/a").header("Accept-Language", "en")
             let own = try await later.response(for: request.header("Authorization", "Bearer a"))
             #expect(own.response.origin == .cache && own.value == "body 1")

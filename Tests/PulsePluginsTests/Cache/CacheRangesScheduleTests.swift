@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 
 import PulseCore
-import PulseObservability
 import PulseStorage
 import PulseTesting
 import TestSupport
@@ -61,12 +60,9 @@ private final class RangeTrace: Sendable {
         random = SeededRandomness(seed: seed)
         server = VersionedServer(clock: clock, seed: seed &+ 1)
         cache = CachePlugin(policy: .rfc9111.respondingToConditionalRequests(), storage: store)
-        client = PulseClient(
-            configuration: PulseConfiguration().with(\.baseURL, value: URL(string: "https://api.example.com"))
-                .with(\.clock, value: clock).with(\.retryPolicy, value: .none),
-            plugins: [cache],
-            transport: MockTransport(recordsRequests: false) { [server] in try server.respond(to: $0) },
-            events: PulseEventBus())
+        client = ClientStage.client(
+            .root, plugins: [cache], clock: clock,
+            over: MockTransport(recordsRequests: false) { [server] in try server.respond(to: $0) })
     }
 
     var counts: [String: Int] { state.withLock { $0.counts } }

@@ -174,11 +174,9 @@ struct CacheSharingWireTests {
 
     /// Another user's client with the same cache. The server knows the user by the key id.
     private static func signing(_ keyID: String, on stage: CacheStage) -> PulseClient {
-        PulseClient(
-            configuration: PulseConfiguration(baseURL: stage.server.baseURL).with(\.retryPolicy, value: .none)
-                .with(\.clock, value: stage.clock),
-            plugins: [stage.cache, .signing(secret: "s3cret", keyID: keyID, keyIDNamesUser: true)],
-            events: PulseEventBus())
+        ClientStage.client(
+            of: stage.server,
+            plugins: [stage.cache, .signing(secret: "s3cret", keyID: keyID, keyIDNamesUser: true)], clock: stage.clock)
     }
 
     @Test func aKeyIDThatNamesTheUserPreventsStoringAndWarnsOnce() async throws {

@@ -26,13 +26,8 @@ final class CacheStage: Sendable {
         self.server = server
         self.clock = clock
         self.cache = cache
-        bus = PulseEventBus()
-        bus.addSink(sink)
-        client = PulseClient(
-            // The transport's clock is the only real one: on a busy machine its minutes are not a call's.
-            configuration: PulseConfiguration.patient(with: server).with(\.retryPolicy, value: .none)
-                .with(\.clock, value: clock),
-            plugins: before + [cache] + after, events: bus)
+        bus = PulseEventBus(sink: sink)
+        client = ClientStage.client(of: server, plugins: before + [cache] + after, clock: clock, events: bus)
     }
 
     static func run(

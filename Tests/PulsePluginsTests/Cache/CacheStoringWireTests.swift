@@ -73,14 +73,11 @@ struct CacheStoringWireTests {
 
     /// The cache must not change the bytes (RFC 9110, section 8.4).
     @Test func anUnknownContentCodingIsStoredUnchanged() async throws {
-        let client = PulseClient(
-            configuration: PulseConfiguration().with(\.baseURL, value: URL(string: "https://api.example.com")),
-            plugins: [.cache(policy: .rfc9111)],
-            transport: MockTransport { request in
-                PulseResponse(
-                    statusCode: 200, headers: ["Cache-Control": "max-age=60", "Content-Encoding": "aws-chunked"],
-                    data: Data("5;sig\r\n".utf8), request: request)
-            })
+        let client = ClientStage.client(.root, plugins: [.cache(policy: .rfc9111)], retry: .default) { request in
+            PulseResponse(
+                statusCode: 200, headers: ["Cache-Control": "max-age=60", "Content-Encoding": "aws-chunked"],
+                data: Data("5;sig\r\n".utf8), request: request)
+        }
         for origin in [PulseResponse.Origin.mock, .cache] {
             let response = try await client.rawRequest(Request<EmptyResponse>(.get, "/a"))
             #expect(response.origin == origin && response.data == Data("5;sig\r\n".utf8))

@@ -2,7 +2,6 @@
 
 import PulseCore
 import PulseNetworking
-import PulseObservability
 import PulseStorage
 import PulseTesting
 import TestSupport
@@ -55,12 +54,9 @@ private final class UserTrace: Sendable {
         random = SeededRandomness(seed: seed)
         origin = ModelOrigin(clock: clock)
         cache = CachePlugin(policy: .rfc9111, storage: store)
-        client = PulseClient(
-            configuration: PulseConfiguration().with(\.baseURL, value: URL(string: "https://api.example.com"))
-                .with(\.clock, value: clock).with(\.retryPolicy, value: .none),
-            plugins: [UserPlugin(identity: identity), cache],
-            transport: MockTransport(recordsRequests: false) { [origin] in try await origin.respond(to: $0) },
-            events: PulseEventBus())
+        client = ClientStage.client(
+            .root, plugins: [UserPlugin(identity: identity), cache], clock: clock,
+            over: MockTransport(recordsRequests: false) { [origin] in try await origin.respond(to: $0) })
     }
 
     var origins: Set<PulseResponse.Origin> { state.withLock { $0.origins } }

@@ -260,7 +260,7 @@ struct CacheValidationWireTests {
 
     @Test(arguments: [500, 502, 503, 504])
     func staleIfErrorServesAStaleResponseAfterAllAttemptsFailed(status: Int) async throws {
-        var retries = RetryPolicy(maxAttempts: 2, backoffStrategy: .immediate)
+        var retries = RetryPolicy.immediate(2)
         retries.reportsExhaustion = true
         try await CacheStage.run(after: [.retry(policy: retries)]) { stage in
             let ok: MockServer.Response = .text(
@@ -352,7 +352,7 @@ struct CacheValidationWireTests {
         try await CacheStage.run { stage in
             stage.serve(["Cache-Control": "max-age=60"])
             stage.server.on(.post, "/a") { _ in .text("changed") }
-            let alone = PulseClient(configuration: PulseConfiguration.patient(with: stage.server))
+            let alone = ClientStage.client(of: stage.server, retry: .default)
             let endpoint = Request<EmptyResponse>(.get, "/a").option(\.cache, .onlyIfCached)
             for call in [
                 { try await stage.get("/a", ["Range": "bytes=0-1"], cache: .onlyIfCached) },

@@ -42,11 +42,9 @@ struct CoalescingDeadlineTests {
                 return PulseResponse(
                     statusCode: response.status, headers: HTTPHeaders(headers), request: request)
             }
-            client = PulseClient(
-                configuration: PulseConfiguration().with(\.baseURL, value: URL(string: "https://api.example.com"))
-                    .with(\.clock, value: clock)
-                    .with(\.retryPolicy, value: RetryPolicy(backoffStrategy: .constant(1))),
-                plugins: [plugin] + (breaks ? [breaker] : []), transport: transport, events: PulseEventBus())
+            client = ClientStage.client(
+                .root, plugins: [plugin] + (breaks ? [breaker] : []), retry: RetryPolicy(backoffStrategy: .constant(1)),
+                clock: clock, over: transport)
         }
 
         func start(deadline: TimeInterval?) -> Task<PulseResponse, any Error> {
@@ -128,9 +126,6 @@ struct CoalescingDeadlineTests {
 
     // MARK: Calls that join during a wait
 
-    private static let settings = PulseConfiguration().with(\.baseURL, value: URL(string: "https://api.example.com"))
-        .with(\.retryPolicy, value: .none)
-
     private static func start(_ client: PulseClient, deadline: TimeInterval?) -> Task<PulseResponse, any Error> {
         let options = RequestOptions().with(\.deadline, value: deadline).with(\.waitsForConnectivity, value: true)
         return Task.startingNow { try await client.rawRequest(Plain(), options: options) }
@@ -158,9 +153,8 @@ struct CoalescingDeadlineTests {
             guard isUp.withLock({ $0 }) else { throw URLError(.notConnectedToInternet) }
             return PulseResponse(statusCode: 200, request: request)
         }
-        let client = PulseClient(
-            configuration: Self.settings.with(\.clock, value: clock).with(\.connectivity, value: monitor),
-            plugins: [plugin], transport: transport, events: PulseEventBus())
+        let client = ClientStage.client(
+            .root.with(\.connectivity, value: monitor), plugins: [plugin], clock: clock, over: transport)
         let hasty = Self.start(client, deadline: 5)
         // The sleepers of the deadline and of the wait.
         await clock.sleepers(atLeast: 1)
@@ -182,9 +176,8 @@ struct CoalescingDeadlineTests {
             await gate.pass()
             return PulseResponse(statusCode: 429, headers: ["Retry-After": "30"], request: request)
         }
-        let client = PulseClient(
-            configuration: Self.settings.with(\.clock, value: clock),
-            plugins: [plugin, .rateLimit(requests: 1, per: 10)], transport: transport, events: PulseEventBus())
+        let client = ClientStage.client(
+            .root, plugins: [plugin, .rateLimit(requests: 1, per: 10)], clock: clock, over: transport)
         let pausing = Task { try await client.rawRequest(Request<EmptyResponse>(.get, "/pausing")) }
         await gate.arrivals(atLeast: 1)
         let hasty = Self.start(client, deadline: 12)

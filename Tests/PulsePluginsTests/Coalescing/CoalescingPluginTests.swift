@@ -30,10 +30,7 @@ struct CoalescingPluginTests {
                 await gate.pass()
                 return try await respond(request)
             }
-            client = PulseClient(
-                configuration: PulseConfiguration().with(\.baseURL, value: URL(string: "https://api.example.com"))
-                    .with(\.clock, value: clock).with(\.retryPolicy, value: .none),
-                plugins: outer + [plugin] + inner, transport: transport, events: PulseEventBus())
+            client = ClientStage.client(.root, plugins: outer + [plugin] + inner, clock: clock, over: transport)
         }
 
         /// A call that has run as far as possible without waiting: it has joined a request, or started one.
@@ -176,9 +173,7 @@ struct CoalescingPluginTests {
         let (coalescing, cache) = (CoalescingPlugin(), CachePlugin(policy: .rfc9111))
         let plugin: any PulsePlugin = isCache ? cache : coalescing
         let transport = MockTransport { PulseResponse(statusCode: 200, request: $0) }
-        let client = PulseClient(
-            configuration: PulseConfiguration().with(\.baseURL, value: URL(string: "https://api.example.com")),
-            plugins: [plugin, plugin], transport: transport, events: PulseEventBus())
+        let client = ClientStage.client(.root, plugins: [plugin, plugin], retry: .default, over: transport)
         for _ in 0..<2 { #expect(try await client.rawRequest(Plain()).statusCode == 200) }
         #expect(transport.requests.count == 2)
         #expect(coalescing.runCount + cache.cache.flights.runCount == 0)
@@ -205,17 +200,16 @@ struct CoalescingPluginTests {
         let validator = Validator { _, response, _ in
             response.statusCode == 203 ? .recover(recovery, otherwise: PulseError.cancelled) : .accept
         }
-        let made = PulseClient(
-            configuration: PulseConfiguration().with(\.baseURL, value: URL(string: "https://api.example.com"))
-                .with(\.clock, value: TestClock()),
-            plugins: [CoalescingPlugin(), ValidatorPlugin([validator])],
-            transport: MockTransport { request in
-                let number = sent.withLock { sent in
-                    sent += 1
-                    return sent
-                }
-                return PulseResponse(statusCode: number == 1 ? 203 : 200, request: request)
-            }, events: PulseEventBus())
+        let made = ClientStage.client(
+            .root, plugins: [CoalescingPlugin(), ValidatorPlugin([validator])], retry: .default,
+            clock: TestClock()
+        ) { request in
+            let number = sent.withLock { sent in
+                sent += 1
+                return sent
+            }
+            return PulseResponse(statusCode: number == 1 ? 203 : 200, request: request)
+        }
         client.withLock { $0 = made }
         #expect(try await made.rawRequest(Plain()).statusCode == 200)
         #expect(sent.withLock { $0 } == 3)
@@ -261,7 +255,7 @@ struct CoalescingPluginTests {
         (Plain(), RequestOptions().with(\.poolTimeout, value: 1)),
         (Plain(), RequestOptions().with(\.retry, value: .default)),
         (Plain(), RequestOptions().with(\.acceptedStatuses, value: .any)),
-        (Plain(), RequestOptions().with(\.retry, value: RetryPolicy(backoffStrategy: .immediate))),
+        (Plain(), RequestOptions().with(\.retry, value: .immediate())),
         (Plain(), RequestOptions().with(\.retry, value: RetryPolicy(retryableStatusCodes: [503]))),
         (Plain(), RequestOptions().with(\.retry, value: RetryPolicy(retryOnTimeout: false))),
         (Plain(), RequestOptions().with(\.waitsForConnectivity, value: true)),

@@ -27,10 +27,7 @@ struct CoalescingStressTests {
             return PulseResponse(
                 statusCode: 200, data: Data((request.url?.lastPathComponent ?? "").utf8), request: request)
         }
-        let client = PulseClient(
-            configuration: PulseConfiguration().with(\.baseURL, value: URL(string: "https://api.example.com")),
-            plugins: [plugin],
-            transport: transport, events: PulseEventBus())
+        let client = ClientStage.client(.root, plugins: [plugin], retry: .default, over: transport)
         await withTaskGroup(of: Void.self) { group in
             for index in 0..<1_500 {
                 let number = Int(random.next() % 20)
@@ -69,10 +66,7 @@ struct CoalescingStressTests {
             for _ in 0..<3 { await Task.yield() }
             return PulseResponse(statusCode: 200, request: request)
         }
-        let client = PulseClient(
-            configuration: PulseConfiguration().with(\.baseURL, value: URL(string: "https://api.example.com")),
-            plugins: [plugin],
-            transport: transport, events: PulseEventBus())
+        let client = ClientStage.client(.root, plugins: [plugin], retry: .default, over: transport)
         await withTaskGroup(of: Void.self) { group in
             for index in 0..<2_000 {
                 group.addTask {

@@ -32,9 +32,7 @@ struct CoalescingWireTests {
                 await gate.pass()
                 return status == 200 ? .text(request.headers["Authorization"] ?? "") : .status(status)
             }
-            client = PulseClient(
-                configuration: PulseConfiguration.patient(with: server).with(\.retryPolicy, value: .none),
-                plugins: [plugin], events: PulseEventBus())
+            client = ClientStage.client(of: server, plugins: [plugin])
         }
 
         /// Calls that have all joined a request when this returns, each with its own request id.
@@ -125,22 +123,18 @@ struct CoalescingWireTests {
 
     /// The number of requests for three concurrent signed calls, and the value that each response has for the header.
     private func signed(_ signing: RequestSigningPlugin, telling header: String) async throws -> (Int, [String]) {
-        try await MockServer.run { server in
-            let (gate, plugin) = (Gate(), CoalescingPlugin())
+        let (gate, plugin) = (Gate(), CoalescingPlugin())
+        return try await ClientStage.run(plugins: [plugin, signing]) { client, server in
             server.on(.get, "/item") { request in
                 await gate.pass()
                 return .text(request.headers[header] ?? "")
             }
-            let client = PulseClient(
-                configuration: PulseConfiguration.patient(with: server).with(\.retryPolicy, value: .none),
-                plugins: [plugin, signing], events: PulseEventBus())
             let calls = (0..<3).map { _ in Task.startingNow { try await client.request(Item()) } }
             await gate.arrivals(atLeast: 1)
             #expect(plugin.waiterCount == 3)
             gate.open()
             var responses: [String] = []
             for call in calls { responses.append(try await call.value) }
-            await client.shutdown()
             return (server.requests.count, responses)
         }
     }
@@ -166,10 +160,7 @@ struct CoalescingWireTests {
     @Test(arguments: [200, 403], [false, true])
     func aCredentialSetByAnInnerPluginPreventsSharing(status: Int, isJudged: Bool) async throws {
         try await MockServer.run { server in
-            let (user, gate, bus) = (Locked("ada"), Gate(), PulseEventBus())
-            let warnings = Locked(0)
-            let sink = ClosureSink { if case .warning = $0 { warnings.withLock { $0 += 1 } } }
-            bus.addSink(sink)
+            let (user, gate, sink) = (Locked("ada"), Gate(), RecordingSink())
             server.on(.get, "/item") { request in
                 await gate.pass()
                 return .text(request.headers["Authorization"] ?? "", status: status)
@@ -179,9 +170,9 @@ struct CoalescingWireTests {
             let judge = ValidatorPlugin([
                 Validator { _, response, _ in .fail(Said(user: String(decoding: response.data, as: UTF8.self))) }
             ])
-            let client = PulseClient(
-                configuration: PulseConfiguration.patient(with: server).with(\.retryPolicy, value: .none),
-                plugins: [plugin, UserHeader(user: user)] + (isJudged ? [judge] : []), events: bus)
+            let client = ClientStage.client(
+                of: server, plugins: [plugin, UserHeader(user: user)] + (isJudged ? [judge] : []),
+                events: PulseEventBus(sink: sink))
             /// The body of the response, whether it is a success or a failure.
             @Sendable func response() async -> String {
                 switch await client.result(of: Item()) {
@@ -202,20 +193,8 @@ struct CoalescingWireTests {
                 let response = try await bob.value
                 #expect(response == "Bearer bob")
             }
-            #expect(warnings.withLock { $0 } == 1)
+            #expect(sink.warnings.count == 1)
             await client.shutdown()
         }
     }
-}
-
-private final class ClosureSink: EventSink {
-    private let body: @Sendable (NetworkEvent) -> Void
-
-    init(_ body: @escaping @Sendable (NetworkEvent) -> Void) {
-        self.body = body
-    }
-
-    var isActive: Bool { true }
-
-    func emit(_ event: NetworkEvent) { body(event) }
 }

@@ -4,6 +4,7 @@ import PulseCore
 import PulseNetworking
 import PulsePlugins
 import PulseTesting
+import TestSupport
 
 /// A server that returns each body with its content coding. The client decodes it and checks its checksum by zlib's code
 /// for gzip, which the plugin does not use.
@@ -11,19 +12,14 @@ enum GzipEcho {
     static func run(
         _ plugins: [any PulsePlugin], _ body: (PulseClient, MockServer) async throws -> Void
     ) async throws {
-        try await MockServer.run { server in
+        try await ClientStage.run(plugins: plugins, retry: .immediate()) { client, server in
             for method in [HTTPMethod.post, .put] {
                 server.on(method, "/{path...}") { request in
                     let coding = request.headers["Content-Encoding"].map { ["Content-Encoding": $0] } ?? [:]
                     return .data(request.body, headers: HTTPHeaders(coding))
                 }
             }
-            let client = PulseClient(
-                configuration: PulseConfiguration.patient(with: server)
-                    .with(\.retryPolicy, value: RetryPolicy(maxAttempts: 3, backoffStrategy: .immediate)),
-                plugins: plugins)
             try await body(client, server)
-            await client.shutdown()
         }
     }
 

@@ -136,8 +136,8 @@ struct CompressionPluginTests {
 
     @Test func aClientWithoutHomeOriginsCompressesForAllOrigins() async throws {
         let transport = MockTransport { PulseResponse(statusCode: 200, request: $0) }
-        let client = PulseClient(
-            configuration: PulseConfiguration(), plugins: [.compression()], transport: transport)
+        let client = ClientStage.client(
+            PulseConfiguration(), plugins: [.compression()], over: transport)
         let request = Request<Data>(.post, "https://api.example.com/a").body(.data(text))
         _ = try await client.rawRequest(request)
         #expect(transport.requests[0]["Content-Encoding"] == "gzip")
@@ -200,7 +200,7 @@ struct CompressionPluginTests {
     }
 
     @Test func withoutACompressionLibraryRequestsPassAndOneWarningIsEmitted() async throws {
-        let log = WarningLog()
+        let log = RecordingSink()
         let plugin = CompressionPlugin(minimumLength: 1024, includesStreams: false, make: nil)
         let request = URLRequest.mock(.post, body: text)
         let context = PluginContext.mock(for: request, events: log)

@@ -47,16 +47,11 @@ struct CompressionWireTests {
     @Test func aRetrySendsTheSameFileAgain() async throws {
         let bytes = GzipEcho.bytes(300_000, values: 20)
         let file = try TemporaryFile(bytes)
-        try await MockServer.run { server in
+        try await ClientStage.run(plugins: [.compression()], retry: .immediate()) { client, server in
             server.on(.put, "/flaky", script: [.status(503), .status(503), .status(200)])
-            let client = PulseClient(
-                configuration: PulseConfiguration.patient(with: server)
-                    .with(\.retryPolicy, value: RetryPolicy(maxAttempts: 3, backoffStrategy: .immediate)),
-                plugins: [.compression()])
             _ = try await client.rawRequest(Request<Data>(.put, "/flaky").body(.file(file.url)))
             #expect(Set(server.requests.map(\.body)).count == 1)
             #expect(server.requests.count == 3)
-            await client.shutdown()
         }
     }
 
@@ -65,9 +60,8 @@ struct CompressionWireTests {
         try await MockServer.run { server in
             server.on(.put, "/slow") { _ in .raw([.stall]) }
             let opened = Locked<URL?>(nil)
-            let client = PulseClient(
-                configuration: PulseConfiguration.patient(with: server),
-                plugins: [.compression(), Probe(opened: opened)])
+            let client = ClientStage.client(
+                of: server, plugins: [.compression(), Probe(opened: opened)], retry: .default)
             let call = Task { try await client.rawRequest(Request<Data>(.put, "/slow").body(.file(file.url))) }
             try await server.requests(atLeast: 1)
             call.cancel()

@@ -2,7 +2,6 @@
 
 import PulseCore
 import PulseNetworking
-import PulseObservability
 import PulsePlugins
 import PulseTesting
 import TestSupport
@@ -51,9 +50,7 @@ struct HeadersPluginTests {
     func anInvalidFieldValueFailsTheCallUnsent(value: String) async throws {
         for plugin in [HeadersPlugin(["X-A": value]), HeadersPlugin { _ in ["X-A": value] }] {
             let transport = MockTransport { PulseResponse(statusCode: 200, request: $0) }
-            let client = PulseClient(
-                configuration: PulseConfiguration().with(\.baseURL, value: URL(string: "https://api.example.com")),
-                plugins: [plugin], transport: transport, events: PulseEventBus())
+            let client = ClientStage.client(.root, plugins: [plugin], retry: .default, over: transport)
             let result = await client.result(of: Get(path: "/a"))
             guard case .failure(.invalidRequest(let reason)) = result else {
                 Issue.record("\(result)")

@@ -2,7 +2,6 @@
 
 import PulseCore
 import PulseNetworking
-import PulseObservability
 import PulsePlugins
 import PulseTesting
 import TestSupport
@@ -39,10 +38,9 @@ struct HedgingCookieTests {
             guard isHeld.withLock({ $0 }) else { return PulseResponse(statusCode: 200, request: request) }
             return try await wire.respond(to: request)
         }
-        let client = PulseClient(
-            configuration: PulseConfiguration().with(\.baseURL, value: URL(string: "https://api.example.com"))
-                .with(\.clock, value: clock).with(\.cookieStore, value: store).with(\.retryPolicy, value: .none),
-            plugins: [.hedging(delay: .fixed(0.2))], transport: transport, events: PulseEventBus())
+        let client = ClientStage.client(
+            .root.with(\.cookieStore, value: store), plugins: [.hedging(delay: .fixed(0.2))], clock: clock,
+            over: transport)
         for _ in 0..<19 { _ = try await client.rawRequest(Self.data) }
         isHeld.withLock { $0 = true }
         return (client, transport)

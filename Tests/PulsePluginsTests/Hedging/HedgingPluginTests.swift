@@ -187,10 +187,9 @@ struct HedgingPluginTests {
         try await warm(hedging)
         let wire = HeldWire()
         let (cache, date) = (CachePlugin(policy: .rfc9111), HTTPDate.format(clock.now.addingTimeInterval(6)))
-        let client = PulseClient(
-            configuration: PulseConfiguration().with(\.baseURL, value: URL(string: "https://api.example.com"))
-                .with(\.clock, value: clock).with(\.retryPolicy, value: .none),
-            plugins: [cache, hedging], transport: MockTransport { try await wire.respond(to: $0) })
+        let client = ClientStage.client(.root, plugins: [cache, hedging], clock: clock) {
+            try await wire.respond(to: $0)
+        }
         let endpoint = Request<EmptyResponse>(.get, "/a").option(\.route, "r")
         let call = Task { try await client.rawRequest(endpoint) }
         await wire.arrivals(1)

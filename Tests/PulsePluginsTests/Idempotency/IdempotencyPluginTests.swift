@@ -12,10 +12,7 @@ struct IdempotencyPluginTests {
     private static func client(
         _ transport: MockTransport, _ plugins: [any PulsePlugin] = [.idempotency()]
     ) -> PulseClient {
-        PulseClient(
-            configuration: PulseConfiguration().with(\.baseURL, value: URL(string: "https://api.example.com"))
-                .with(\.retryPolicy, value: RetryPolicy(maxAttempts: 3, backoffStrategy: .immediate)),
-            plugins: plugins, transport: transport)
+        ClientStage.client(.root, plugins: plugins, retry: .immediate(), over: transport)
     }
 
     private static func keys(_ transport: MockTransport) -> [String?] {

@@ -169,12 +169,9 @@ struct ConcurrencyLimitPluginTests {
     @Test func noPermitIsHeldWhileTheRetryLoopWaits() async throws {
         let clock = TestClock()
         let failing = Stub(.get, "/failing").reply(.status(503), .text("at last"))
-        let client = PulseClient(
-            configuration: PulseConfiguration().with(\.baseURL, value: URL(string: "https://api.example.com"))
-                .with(\.clock, value: clock)
-                .with(\.retryPolicy, value: RetryPolicy(backoffStrategy: .constant(5))),
-            plugins: [.concurrencyLimit(1)],
-            transport: MockTransport(stubs: [failing, Stub(.get, "/other").reply(.text("other"))]))
+        let client = ClientStage.client(
+            .root, plugins: [.concurrencyLimit(1)], retry: RetryPolicy(backoffStrategy: .constant(5)), clock: clock,
+            over: MockTransport(stubs: [failing, Stub(.get, "/other").reply(.text("other"))]))
         let call = Task { try await client.request(Request<String>(.get, "/failing")) }
         await clock.sleepers(atLeast: 1)
         #expect(try await client.request(Request<String>(.get, "/other")) == "other")
@@ -186,14 +183,10 @@ struct ConcurrencyLimitPluginTests {
     @Test func aDeadlineInTheQueueIsDeadlineExceeded() async throws {
         let (clock, gate) = (TestClock(), Turnstile())
         let plugin = ConcurrencyLimitPlugin(limit: 1)
-        let client = PulseClient(
-            configuration: PulseConfiguration().with(\.baseURL, value: URL(string: "https://api.example.com"))
-                .with(\.clock, value: clock),
-            plugins: [plugin],
-            transport: MockTransport { request in
-                try await gate.pass("")
-                return PulseResponse(statusCode: 204, request: request)
-            })
+        let client = ClientStage.client(.root, plugins: [plugin], retry: .default, clock: clock) { request in
+            try await gate.pass("")
+            return PulseResponse(statusCode: 204, request: request)
+        }
         let first = Task { try await client.request(Request<EmptyResponse>(.get, "/")) }
         await gate.arrived(1)
         let late = Task { await client.result(of: Request<EmptyResponse>(.get, "/").option(\.deadline, 3)) }
@@ -228,8 +221,8 @@ struct ConcurrencyLimitPluginTests {
     @Test func aCallWithinACallSharesItsPermit() async throws {
         let client = Locked<PulseClient?>(nil)
         let plugin = ConcurrencyLimitPlugin(limit: 1)
-        let made = PulseClient(
-            configuration: PulseConfiguration().with(\.baseURL, value: URL(string: "https://api.example.com")),
+        let made = ClientStage.client(
+            .root,
             plugins: [
                 plugin,
                 CallingPlugin { context in
@@ -239,7 +232,7 @@ struct ConcurrencyLimitPluginTests {
                         _ = try await client.withLock { $0 }?.request(Request<EmptyResponse>(.get, "/inner"))
                     }.value
                 },
-            ], transport: MockTransport(stubs: [Stub().reply(.status(204))]))
+            ], retry: .default, over: MockTransport(stubs: [Stub().reply(.status(204))]))
         client.withLock { $0 = made }
         _ = try await made.request(Request<EmptyResponse>(.get, "/outer"))
         #expect(plugin.keyCount == 0)

@@ -13,7 +13,7 @@ struct LimitsWireTests {
     private struct Ended: Error {}
 
     @Test func theServerNeverHasMoreRequestsThanTheLimit() async throws {
-        try await MockServer.run { server in
+        try await ClientStage.run(plugins: [.concurrencyLimit(3)], retry: .default) { client, server in
             let inside = Locked((now: 0, most: 0))
             // Each request waits until the permitted number is reached.
             let full = Turnstile()
@@ -26,8 +26,6 @@ struct LimitsWireTests {
                 inside.withLock { $0.now -= 1 }
                 return .text("done")
             }
-            let client = PulseClient(
-                configuration: PulseConfiguration.patient(with: server), plugins: [.concurrencyLimit(3)])
             let done = try await withThrowingTaskGroup(of: String.self) { group in
                 for _ in 0..<60 { group.addTask { try await client.get("/work") } }
                 await full.arrived(3)
@@ -36,19 +34,18 @@ struct LimitsWireTests {
             }
             #expect(done == 60)
             #expect(inside.withLock { $0.most } == 3)
-            await client.shutdown()
         }
     }
 
     @Test func aPOSTWithoutAKeyIsSentOnceAlthoughAValidatorDemandsRetries() async throws {
         try await MockServer.run { server in
             server.on(.post, "/orders") { _ in .text(#"{"fault": 1}"#) }
-            let client = PulseClient(
-                configuration: PulseConfiguration.patient(with: server),
+            let client = ClientStage.client(
+                of: server,
                 plugins: [
                     .concurrencyLimit(1),
                     .validator(Validator { _, _, _ in .retry(otherwise: Ended()) }, maxRepeats: 5),
-                ])
+                ], retry: .default)
             for _ in 0..<3 {
                 let result = await client.result(of: Request<String>(.post, "/orders"))
                 guard case .failure(.custom(let error)) = result else {

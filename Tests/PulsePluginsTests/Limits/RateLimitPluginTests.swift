@@ -16,7 +16,7 @@ struct RateLimitPluginTests {
     private struct Bench: Sendable {
         let plugin: RateLimitPlugin
         let clock = TestClock()
-        let events = EventLog()
+        let events = RecordingSink()
         let sent = Locked<[Sent]>([])
         var respond: @Sendable (URLRequest) -> PulseResponse = { PulseResponse(statusCode: 200, request: $0) }
 
@@ -332,11 +332,9 @@ struct RateLimitPluginTests {
     @Test func theRetryOfA429PassesTheLimiterAfterItsWait() async throws {
         let clock = TestClock()
         let stub = Stub(.get, "/").reply(.status(429, headers: ["Retry-After": "5"]), .text("at last"))
-        let client = PulseClient(
-            configuration: PulseConfiguration().with(\.baseURL, value: URL(string: "https://api.example.com"))
-                .with(\.clock, value: clock)
-                .with(\.retryPolicy, value: RetryPolicy(backoffStrategy: .immediate)),
-            plugins: [.rateLimit(requests: 10, per: 1)], transport: MockTransport(stubs: [stub]))
+        let client = ClientStage.client(
+            .root, plugins: [.rateLimit(requests: 10, per: 1)], retry: .immediate(), clock: clock,
+            over: MockTransport(stubs: [stub]))
         let call = Task { try await client.request(Request<String>(.get, "/")) }
         await clock.sleepers(atLeast: 1)
         await clock.advance(by: 5)
@@ -348,10 +346,9 @@ struct RateLimitPluginTests {
     @Test func aCallWithATooNearDeadlineFailsAtOnceAndIsNotRetried() async throws {
         let clock = TestClock()
         let stub = Stub(.get, "/").reply(.status(204))
-        let client = PulseClient(
-            configuration: PulseConfiguration().with(\.baseURL, value: URL(string: "https://api.example.com"))
-                .with(\.clock, value: clock),
-            plugins: [.rateLimit(requests: 1, per: 10)], transport: MockTransport(stubs: [stub]))
+        let client = ClientStage.client(
+            .root, plugins: [.rateLimit(requests: 1, per: 10)], retry: .default, clock: clock,
+            over: MockTransport(stubs: [stub]))
         _ = try await client.request(Request<EmptyResponse>(.get, "/"))
         let result = await client.result(of: Request<EmptyResponse>(.get, "/").option(\.deadline, 5))
         guard case .failure(.rateLimited(let retryAfter)) = result else {
@@ -371,12 +368,9 @@ struct RateLimitPluginTests {
         let validator = Validator { _, _, _ in
             stub.count == 2 ? .fail(PulseError.rateLimited(retryAfter: 10)) : .accept
         }
-        let client = PulseClient(
-            configuration: PulseConfiguration().with(\.baseURL, value: URL(string: "https://api.example.com"))
-                .with(\.clock, value: clock)
-                .with(\.retryPolicy, value: RetryPolicy(maxAttempts: 2, backoffStrategy: .immediate)),
-            plugins: [.rateLimit(maxWait: 1), inner, ValidatorPlugin([validator])],
-            transport: MockTransport(stubs: [stub]))
+        let client = ClientStage.client(
+            .root, plugins: [.rateLimit(maxWait: 1), inner, ValidatorPlugin([validator])], retry: .immediate(2),
+            clock: clock, over: MockTransport(stubs: [stub]))
         let call = Request<EmptyResponse>(.get, "/")
         _ = try await client.request(call.option(\.route, "a"))
         let second = Task { try await client.request(call.option(\.route, "a")) }
@@ -394,10 +388,9 @@ struct RateLimitPluginTests {
 
     @Test func cancellingAllCallsEmptiesTheQueue() async throws {
         let clock = TestClock()
-        let client = PulseClient(
-            configuration: PulseConfiguration().with(\.baseURL, value: URL(string: "https://api.example.com"))
-                .with(\.clock, value: clock),
-            plugins: [.rateLimit(requests: 1, per: 8)], transport: MockTransport(stubs: [Stub().reply(.status(204))]))
+        let client = ClientStage.client(
+            .root, plugins: [.rateLimit(requests: 1, per: 8)], retry: .default, clock: clock,
+            over: MockTransport(stubs: [Stub().reply(.status(204))]))
         _ = try await client.request(Request<EmptyResponse>(.get, "/"))
         let waiting = Task { await client.result(of: Request<EmptyResponse>(.get, "/").option(\.deadline, 20)) }
         await clock.sleepers(atLeast: 1)  // the bucket's timer
@@ -410,5 +403,15 @@ struct RateLimitPluginTests {
         await client.shutdown()
         await clock.advance(by: 0)
         #expect(clock.sleeperCount == 0)
+    }
+}
+
+extension RecordingSink {
+    /// The seconds of each `.rateLimited`, in order.
+    fileprivate var rateLimits: [TimeInterval?] {
+        events.compactMap { event -> TimeInterval?? in
+            guard case .rateLimited(_, let seconds) = event else { return nil }
+            return .some(seconds)
+        }
     }
 }

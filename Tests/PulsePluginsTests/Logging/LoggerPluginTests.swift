@@ -296,17 +296,15 @@ struct LoggerPluginTests {
                 request: request)
         }
         let marking = Marking()
-        let client = PulseClient(
-            configuration: PulseConfiguration().with(\.baseURL, value: URL(string: "https://api.example.com"))
-                .with(\.secretHeaders, value: ["X-Tenant"])
+        let client = ClientStage.client(
+            .root.with(\.secretHeaders, value: ["X-Tenant"])
                 .with(\.defaultHeaders, value: ["X-Tenant": "hunter2", "X-Own": "hunter2"]),
             plugins: [
                 marking,
                 .logger(
                     options: .init(
                         verbosity: .verbose, sensitiveHeaders: ["X-Own"], includesCurl: true, output: lines.add)),
-            ],
-            transport: transport)
+            ], retry: .default, over: transport)
         _ = try await client.rawRequest(Request<String>(.get, "/a").query("x_own", "hunter2"))
         await client.shutdown()
         let text = lines.all.joined(separator: "\n")
@@ -329,13 +327,12 @@ struct LoggerPluginTests {
     @Test func theLoggerSeesTheRequestAsSentAfterOtherPlugins() async throws {
         let lines = Lines()
         let transport = MockTransport { PulseResponse(statusCode: 200, request: $0) }
-        let client = PulseClient(
-            configuration: PulseConfiguration().with(\.baseURL, value: URL(string: "https://api.example.com")),
+        let client = ClientStage.client(
+            .root,
             plugins: [
                 .logger(options: .init(verbosity: .verbose, output: lines.add)),
                 .headers(["X-Late": "1", "Authorization": "Bearer x"]),
-            ],
-            transport: transport)
+            ], retry: .default, over: transport)
         _ = try await client.rawRequest(Request<String>(.get, "https://elsewhere.example/a"))
         await client.shutdown()
         let block = try #require(lines.all.first)
@@ -349,18 +346,16 @@ struct LoggerPluginTests {
         let (minimal, standard) = (Lines(), Lines())
         let statuses = Locked([503, 302, 503, 200])
         let clock = TestClock(autoAdvances: true)
-        let client = PulseClient(
-            configuration: PulseConfiguration().with(\.baseURL, value: URL(string: "https://api.example.com"))
-                .with(\.clock, value: clock)
-                .with(\.retryPolicy, value: RetryPolicy(maxAttempts: 3, backoffStrategy: .constant(1))),
+        let client = ClientStage.client(
+            .root,
             plugins: [
                 .logger(options: .init(verbosity: .minimal, output: minimal.add)),
                 .logger(options: .init(verbosity: .standard, output: standard.add)),
-            ],
-            transport: MockTransport { request in
-                PulseResponse(
-                    statusCode: statuses.withLock { $0.removeFirst() }, headers: ["Location": "/b"], request: request)
-            })
+            ], retry: RetryPolicy(maxAttempts: 3, backoffStrategy: .constant(1)), clock: clock
+        ) { request in
+            PulseResponse(
+                statusCode: statuses.withLock { $0.removeFirst() }, headers: ["Location": "/b"], request: request)
+        }
         _ = try await client.rawRequest(Request<String>(.get, "/a"))
         await client.shutdown()
         #expect(minimal.all.count == 1)

@@ -54,7 +54,7 @@ struct RetryPluginTests {
 
     @Test func aWholePolicyMayAllowRetriesOfUnsafeMethods() async throws {
         let clock = TestClock(autoAdvances: true)
-        var policy = RetryPolicy(maxAttempts: 2, backoffStrategy: .immediate)
+        var policy = RetryPolicy.immediate(2)
         policy.retriesUnsafeMethods = true
         let outcome = try await Self.run(RetryPlugin(policy: policy), .mock(.post), clock: clock, statuses: [503])
         #expect(outcome == (503, 2))

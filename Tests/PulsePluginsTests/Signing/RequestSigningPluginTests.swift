@@ -35,9 +35,8 @@ struct RequestSigningPluginTests {
 
     @Test func anInvalidKeyIDFailsTheCallUnsent() async throws {
         let transport = MockTransport { PulseResponse(statusCode: 200, request: $0) }
-        let client = PulseClient(
-            configuration: PulseConfiguration().with(\.baseURL, value: URL(string: "https://api.example.com")),
-            plugins: [.signing(secret: "s3cret", keyID: "a\nX-B: c")], transport: transport, events: PulseEventBus())
+        let client = ClientStage.client(
+            .root, plugins: [.signing(secret: "s3cret", keyID: "a\nX-B: c")], retry: .default, over: transport)
         let result = await client.result(of: Get(path: "/a"))
         guard case .failure(.invalidRequest) = result else {
             Issue.record("\(result)")
@@ -131,18 +130,13 @@ struct RequestSigningPluginTests {
     }
 
     @Test func withoutHomeOriginsNothingIsSignedAndOneWarningIsEmitted() async throws {
-        let log = WarningLog()
-        let bus = PulseEventBus()
-        bus.addSink(log)
-        let transport = MockTransport { PulseResponse(statusCode: 200, request: $0) }
-        let client = PulseClient(
-            configuration: PulseConfiguration(), plugins: [plugin], transport: transport, events: bus)
+        let stage = ClientStage(PulseConfiguration(), plugins: [plugin])
         for _ in 0..<3 {
-            _ = try await client.rawRequest(Request<Data>(.get, "https://api.example.com/a"))
+            _ = try await stage.client.rawRequest(Request<Data>(.get, "https://api.example.com/a"))
         }
-        #expect(transport.requests.allSatisfy { $0["X-Signature-256"] == nil && $0["X-Pulse-Timestamp"] == nil })
-        #expect(log.warnings.filter { $0.contains("RequestSigningPlugin") }.count == 1)
-        await client.shutdown()
+        #expect(stage.requests.allSatisfy { $0["X-Signature-256"] == nil && $0["X-Pulse-Timestamp"] == nil })
+        #expect(stage.sink.warnings.filter { $0.contains("RequestSigningPlugin") }.count == 1)
+        await stage.client.shutdown()
     }
 
     @Test func aFileIsHashedInPieces() async throws {
@@ -212,11 +206,10 @@ struct RequestSigningPluginTests {
     @Test func everyAttemptHasANewSignature() async throws {
         let clock = TestClock(autoAdvances: true)
         let transport = MockTransport { PulseResponse(statusCode: 503, request: $0) }
-        let client = PulseClient(
-            configuration: PulseConfiguration().with(\.baseURL, value: URL(string: "https://api.example.com")).with(
-                \.clock, value: clock),
+        let client = ClientStage.client(
+            .root,
             plugins: [.signing(secret: "s3cret", sendsNonce: true), .retry(maxAttempts: 3, strategy: .constant(10))],
-            transport: transport)
+            retry: .default, clock: clock, over: transport)
         _ = await client.result(of: Request<Data>(.get, "/a"))
         let verifier = SignatureVerifier(secret: "s3cret", clock: clock)
         #expect(transport.requests.count == 3)

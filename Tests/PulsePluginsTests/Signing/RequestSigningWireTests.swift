@@ -15,11 +15,9 @@ struct RequestSigningWireTests {
     private static func client(
         _ server: MockServer, _ plugins: [any PulsePlugin] = [], trusting: [URL] = []
     ) -> PulseClient {
-        PulseClient(
-            configuration: PulseConfiguration.patient(with: server)
-                .with(\.trustedOrigins, value: trusting)
-                .with(\.retryPolicy, value: RetryPolicy(maxAttempts: 3, backoffStrategy: .immediate)),
-            plugins: plugins + [.signing(secret: "s3cret", sendsNonce: true)])
+        ClientStage.client(
+            of: server, plugins: plugins + [.signing(secret: "s3cret", sendsNonce: true)], retry: .immediate(),
+            with: { $0.trustedOrigins = trusting })
     }
 
     private static func open(_ server: MockServer, _ methods: [HTTPMethod] = [.get, .post, .put]) {

@@ -20,15 +20,3 @@ extension SignatureVerifier {
 extension URLRequest {
     subscript(name: String) -> String? { value(forHTTPHeaderField: name) }
 }
-
-/// Records the emitted warnings.
-final class WarningLog: EventSink {
-    private let log = Locked<[String]>([])
-
-    var isActive: Bool { true }
-    var warnings: [String] { log.withLock { $0 } }
-
-    func emit(_ event: NetworkEvent) {
-        if case .warning(let text) = event { log.withLock { $0.append(text) } }
-    }
-}

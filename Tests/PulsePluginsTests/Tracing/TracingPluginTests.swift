@@ -14,11 +14,9 @@ struct TracingPluginTests {
     private static func client(
         _ transport: MockTransport, _ plugins: [any PulsePlugin] = [.tracing()]
     ) -> PulseClient {
-        PulseClient(
-            configuration: PulseConfiguration().with(\.baseURL, value: URL(string: "https://api.example.com"))
-                .with(\.retryPolicy, value: RetryPolicy(maxAttempts: 3, backoffStrategy: .immediate))
-                .with(\.randomness, value: SeededRandomness(seed: 3)),
-            plugins: plugins, transport: transport)
+        ClientStage.client(
+            .root.with(\.randomness, value: SeededRandomness(seed: 3)), plugins: plugins, retry: .immediate(),
+            over: transport)
     }
 
     private static func spans(_ transport: MockTransport) -> [TraceContext?] {

@@ -12,10 +12,7 @@ struct TransformPluginTests {
     private static func client(
         _ plugin: TransformPlugin, _ respond: @escaping @Sendable (URLRequest) async throws -> PulseResponse
     ) -> PulseClient {
-        PulseClient(
-            configuration: PulseConfiguration().with(\.baseURL, value: URL(string: "https://api.example.com"))
-                .with(\.retryPolicy, value: RetryPolicy(maxAttempts: 3, backoffStrategy: .immediate)),
-            plugins: [plugin], transport: MockTransport(respond))
+        ClientStage.client(.root, plugins: [plugin], retry: .immediate(), respond)
     }
 
     /// Appends a letter to each body.

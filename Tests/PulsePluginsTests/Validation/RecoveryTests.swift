@@ -329,9 +329,9 @@ struct RecoveryTests {
                 _ = try await made?.request(Request<String>(.get, "/check"))
                 _ = try await made?.request(Request<EmptyResponse>(.post, "/login"))
             })
-        let made = PulseClient(
-            configuration: PulseConfiguration().with(\.baseURL, value: URL(string: "https://api.example.com")),
-            plugins: [.concurrencyLimit(1), plugin], transport: MockTransport { session.respond(to: $0) })
+        let made = ClientStage.client(.root, plugins: [.concurrencyLimit(1), plugin], retry: .default) {
+            session.respond(to: $0)
+        }
         client.withLock { $0 = made }
         #expect(try await made.request(Request<String>(.get, "/data")) == "good")
         #expect(session.sent.withLock { $0.map { $0.url?.path } } == ["/data", "/check", "/login", "/data"])
@@ -353,10 +353,9 @@ struct RecoveryTests {
                 await tried.pass()
                 _ = try result?.get()
             })
-        let made = PulseClient(
-            configuration: PulseConfiguration().with(\.baseURL, value: URL(string: "https://api.example.com"))
-                .with(\.clock, value: clock).with(\.retryPolicy, value: .none),
-            plugins: outer + [plugin], transport: MockTransport { respond($0) ?? session.respond(to: $0) })
+        let made = ClientStage.client(.root, plugins: outer + [plugin], clock: clock) {
+            respond($0) ?? session.respond(to: $0)
+        }
         client.withLock { $0 = made }
         return (made, { client.withLock { $0 = nil } })
     }

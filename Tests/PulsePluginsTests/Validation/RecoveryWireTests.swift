@@ -2,7 +2,6 @@
 
 import PulseCore
 import PulseNetworking
-import PulseObservability
 import PulsePlugins
 import PulseTesting
 import TestSupport
@@ -61,12 +60,12 @@ struct RecoveryWireTests {
                     response.data == Data("bad".utf8) ? .recover(recovery, otherwise: Fault()) : .accept
                 }
                 let signing = SigningPlugin()
-                let client = PulseClient(
-                    configuration: PulseConfiguration.patient(with: home)
-                        .with(\.retryPolicy, value: .none)
-                        .with(\.cookieStore, value: cookies)
-                        .with(\.defaultHeaders, value: ["X-API-Key": "default", "X-App": "default"]),
-                    plugins: [.validator(validator), signing], events: PulseEventBus())
+                let client = ClientStage.client(
+                    of: home, plugins: [.validator(validator), signing],
+                    with: {
+                        $0.cookieStore = cookies
+                        $0.defaultHeaders = ["X-API-Key": "default", "X-App": "default"]
+                    })
                 let options = RequestOptions().with(
                     \.headers, value: ["Authorization": "Bearer call", "X-Plain": "call", "Accept": "text/call"])
                 let path = PathTemplate(called.baseURL.absoluteString + "/data")
@@ -139,18 +138,13 @@ struct RecoveryWireTests {
         let validator = Validator { _, _, _ in
             isGood.withLock { $0 } ? .accept : .recover(recovery, otherwise: Fault())
         }
-        let bus = PulseEventBus()
-        let log = EventLog()
-        bus.addSink(log)
-        let client = PulseClient(
-            configuration: PulseConfiguration().with(\.baseURL, value: URL(string: "https://api.example.com")),
-            plugins: [.validator(validator)],
-            transport: MockTransport { request in
-                if request.url?.host == "auth.example" { isGood.withLock { $0 = true } }
-                return PulseResponse(statusCode: 200, request: request)
-            }, events: bus)
-        _ = try await client.rawRequest(Request<Data>(.get, "/data"))
-        let calls = log.events.compactMap { event -> NetworkEvent.CallSummary? in
+        let mock = MockTransport { request in
+            if request.url?.host == "auth.example" { isGood.withLock { $0 = true } }
+            return PulseResponse(statusCode: 200, request: request)
+        }
+        let stage = ClientStage(.root, plugins: [.validator(validator)], retry: .default, over: mock)
+        _ = try await stage.client.rawRequest(Request<Data>(.get, "/data"))
+        let calls = stage.sink.events.compactMap { event -> NetworkEvent.CallSummary? in
             switch event {
             case .attemptStarted(let call), .responseReceived(let call, _, _): call
             default: nil
@@ -159,6 +153,6 @@ struct RecoveryWireTests {
         #expect(calls.map { $0.host.prefix(4) } == ["api.", "api.", "auth", "auth", "api.", "api."])
         let own = calls.filter { $0.host == "auth.example" }
         #expect(own.allSatisfy { $0.method == .post && $0.endpointPath == "/login" && $0.route == "auth.example" })
-        await client.shutdown()
+        await stage.client.shutdown()
     }
 }

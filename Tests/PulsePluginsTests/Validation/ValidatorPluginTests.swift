@@ -99,11 +99,9 @@ struct ValidatorPluginTests {
     @Test func aPulseErrorOfAValidatorIsUnchangedAndRetried() async throws {
         let clock = TestClock(autoAdvances: true)
         let stub = Stub(.get, "/").reply(.text("bad"), .text("good"))
-        let client = PulseClient(
-            configuration: PulseConfiguration().with(\.baseURL, value: URL(string: "https://api.example.com")).with(
-                \.clock, value: clock),
-            plugins: [.validator(Self.onBad(.fail(PulseError.rateLimited(retryAfter: 7))))],
-            transport: MockTransport(stubs: [stub]))
+        let client = ClientStage.client(
+            .root, plugins: [.validator(Self.onBad(.fail(PulseError.rateLimited(retryAfter: 7))))], retry: .default,
+            clock: clock, over: MockTransport(stubs: [stub]))
         #expect(try await client.request(Request<String>(.get, "/")) == "good")
         #expect(clock.sleeps == [7])
         await client.shutdown()
@@ -118,10 +116,9 @@ struct ValidatorPluginTests {
         await #expect(throws: PulseError.self) {
             try await ValidatorPlugin([validator]).run { _ in throw URLError(.timedOut) }
         }
-        let client = PulseClient(
-            configuration: PulseConfiguration().with(\.baseURL, value: URL(string: "https://api.example.com")),
-            plugins: [.validator(validator)],
-            transport: MockTransport(stubs: [
+        let client = ClientStage.client(
+            .root, plugins: [.validator(validator)], retry: .default,
+            over: MockTransport(stubs: [
                 Stub(.get, "/old").reply(.status(302, headers: ["Location": "/new"])),
                 Stub(.get, "/new").reply(.status(404)),
                 Stub(.get, "/stays").reply(.status(304)),
@@ -191,7 +188,7 @@ struct ValidatorPluginTests {
     // MARK: Resending
 
     @Test func aRetryWaitsByItsStrategyAndIsBounded() async throws {
-        let (script, clock, events) = (Script("bad"), TestClock(autoAdvances: true), EventLog())
+        let (script, clock, events) = (Script("bad"), TestClock(autoAdvances: true), RecordingSink())
         let plugin = ValidatorPlugin(
             [Self.onBad(.retry(.exponential(base: 1, maxDelay: 30), otherwise: Fault(code: 3)))], maxRepeats: 3)
         let fault = await Self.fault {
@@ -268,10 +265,9 @@ struct ValidatorPluginTests {
     func resendsToAHostStayWithinTheRetryBudgetOfItsClient(calls: Int) async throws {
         let clock = TestClock()
         let transport = MockTransport { PulseResponse(statusCode: 200, data: Data("bad".utf8), request: $0) }
-        let client = PulseClient(
-            configuration: PulseConfiguration().with(\.baseURL, value: URL(string: "https://api.example.com"))
-                .with(\.clock, value: clock),
-            plugins: [ValidatorPlugin([Self.onBad(.retry(otherwise: Fault()))], maxRepeats: 1)], transport: transport)
+        let client = ClientStage.client(
+            .root, plugins: [ValidatorPlugin([Self.onBad(.retry(otherwise: Fault()))], maxRepeats: 1)], retry: .default,
+            clock: clock, over: transport)
         for _ in 0..<calls {
             #expect(await Self.fault { _ = try await client.request(Request<Data>(.get, "/data")) } == Fault())
         }

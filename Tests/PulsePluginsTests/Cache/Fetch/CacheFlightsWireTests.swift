@@ -13,7 +13,7 @@ import Testing
 /// Which calls share a request, for how long, and with which outcome. Over sockets, under a stopped clock.
 @Suite(.tags(.threads), .throttled)
 struct CacheFlightsWireTests {
-    private static let retry = RetryPolicy(maxAttempts: 3, backoffStrategy: .immediate)
+    private static let retry = RetryPolicy.immediate()
 
     private static func call(
         _ stage: CacheStage, _ client: PulseClient? = nil, _ options: RequestOptions = RequestOptions(),
