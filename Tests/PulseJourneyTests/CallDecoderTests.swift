@@ -43,11 +43,8 @@ struct CallDecoderTests {
         _ reply: Stub.Reply = .text(CallDecoderTests.text), decoder: any ResponseDecoder = CallDecoderTests.snake,
         plugins: [any PulsePlugin] = []
     ) -> PulseClient {
-        let configuration = PulseConfiguration().with(\.baseURL, value: URL(string: "https://api.example.com"))
-            .with(\.decoder, value: decoder).with(\.retryPolicy, value: .none)
-        return PulseClient(
-            configuration: configuration, plugins: plugins, transport: MockTransport(stubs: [Stub().reply(reply)]),
-            events: PulseEventBus())
+        ClientStage.client(
+            .root.with(\.decoder, value: decoder), plugins: plugins, over: MockTransport(stubs: [Stub().reply(reply)]))
     }
 
     private static var snake: any ResponseDecoder {
@@ -85,10 +82,8 @@ struct CallDecoderTests {
         let other = Self.client(decoder: hasDecoder ? Self.snake : .json)
         let configuration = PulseConfiguration().with(\.baseURL, value: URL(string: "https://home.example.com"))
             .with(\.decoder, value: hasDecoder ? .json : Self.snake).with(\.secretHeaders, value: ["lane"])
-        let client = PulseClient(
-            configuration: configuration, plugins: [ForwardingPlugin(other: other)],
-            transport: MockTransport(stubs: []),
-            events: PulseEventBus())
+        let client = ClientStage.client(
+            configuration, plugins: [ForwardingPlugin(other: other)], over: MockTransport(stubs: []))
         let response = try await client.rawRequest(GetRefusal())
         #expect(try response.decode(Refusal.self) == Self.sold)
         #expect("\(response)".contains("lane=") && !"\(response)".contains("hidden"))

@@ -77,12 +77,9 @@ struct Cause: Sendable, CustomTestStringConvertible {
         transport: (any Transport)? = nil, clock: any PulseClock = .system, retry: RetryPolicy = .none,
         whileRunning: @Sendable (PulseClient) -> Void = { _ in }
     ) async -> Outcome {
-        let configuration = PulseConfiguration.patient(with: server)
-            .with(\.defaultHeaders, value: headers)
-            .with(\.retryPolicy, value: retry)
-            .with(\.clock, value: clock)
-        let client = PulseClient(
-            configuration: configuration, plugins: plugins, transport: transport, events: PulseEventBus())
+        let client = ClientStage.client(
+            of: server, plugins: plugins, retry: retry, clock: clock, over: transport,
+            with: { $0.defaultHeaders = headers })
         whileRunning(client)
         let result = await client.result(of: endpoint, options: options)
         await client.shutdown()
@@ -113,11 +110,12 @@ struct Cause: Sendable, CustomTestStringConvertible {
 
     /// A call without a connection, and a queue of that size.
     private static func queue(_ server: MockServer, size: Int) async -> Outcome {
-        let client = PulseClient(
-            configuration: PulseConfiguration.patient(with: server)
-                .with(\.retryPolicy, value: .none).with(\.connectivity, value: .manual())
-                .with(\.offlineQueuePolicy, value: OfflineQueuePolicy(maxQueueSize: size, persistsToDisk: false)),
-            transport: MockTransport { _ in throw URLError(.notConnectedToInternet) })
+        let client = ClientStage.client(
+            of: server, over: MockTransport { _ in throw URLError(.notConnectedToInternet) },
+            with: {
+                $0.connectivity = .manual()
+                $0.offlineQueuePolicy = OfflineQueuePolicy(maxQueueSize: size, persistsToDisk: false)
+            })
         let result = await client.result(of: LoginLater())
         await client.shutdown()
         return result.map { _ in }
@@ -174,7 +172,7 @@ struct Cause: Sendable, CustomTestStringConvertible {
             }
             return await call(
                 server, login(.put), options: RequestOptions().with(\.deadline, value: 5), clock: clock,
-                retry: RetryPolicy(maxAttempts: 3, backoffStrategy: .immediate))
+                retry: .immediate())
         },
         Cause(kind: .unauthorized) { await respond($0, 401) },
         Cause(kind: .rateLimited) { await respond($0, 429) },
@@ -185,7 +183,7 @@ struct Cause: Sendable, CustomTestStringConvertible {
             await respond($0, 200, options: RequestOptions().with(\.maxBufferedBodySize, value: 4))
         },
         Cause(kind: .retryExhausted) {
-            var policy = RetryPolicy(maxAttempts: 2, backoffStrategy: .immediate)
+            var policy = RetryPolicy.immediate(2)
             policy.reportsExhaustion = true
             policy.retriesUnsafeMethods = true
             return await respond($0, 503, retry: policy)
@@ -257,9 +255,7 @@ extension Cause {
     private static func read<Stream: AsyncSequence>(
         _ server: MockServer, _ stream: (PulseClient) -> Stream
     ) async -> Outcome {
-        let client = PulseClient(
-            configuration: .patient(with: server).with(\.defaultHeaders, value: secretHeaders)
-                .with(\.retryPolicy, value: .none), events: PulseEventBus())
+        let client = ClientStage.client(of: server, with: { $0.defaultHeaders = secretHeaders })
         var outcome = Outcome.success(())
         do {
             for try await _ in stream(client) {}

@@ -60,10 +60,9 @@ struct EventCause: Sendable, CustomTestStringConvertible {
             return PulseResponse(
                 statusCode: statuses[index], headers: headers, data: Data("x".utf8), request: request)
         }
-        let client = PulseClient(
-            configuration: PulseConfiguration().with(\.baseURL, value: baseURL).with(\.retryPolicy, value: retry)
-                .with(\.clock, value: clock),
-            plugins: plugins, transport: transport, events: bus)
+        let client = ClientStage.client(
+            PulseConfiguration().with(\.baseURL, value: baseURL), plugins: plugins, retry: retry, clock: clock,
+            over: transport, events: bus)
         for number in 0..<times {
             if number > 0 { await between() }
             if baseURL == nil {
@@ -75,7 +74,7 @@ struct EventCause: Sendable, CustomTestStringConvertible {
         await client.shutdown()
     }
 
-    private static let twice = RetryPolicy(maxAttempts: 2, backoffStrategy: .immediate)
+    private static let twice = RetryPolicy.immediate(2)
 
     // MARK: The table
 
@@ -85,9 +84,9 @@ struct EventCause: Sendable, CustomTestStringConvertible {
         EventCause(.requestRetrying) { await call($0, statuses: [503, 200], retry: twice) },
         EventCause(.retryGivenUp) { await call($0, statuses: [503], retry: twice) },
         EventCause(.transferProgress) { bus in
-            let client = PulseClient(
-                configuration: PulseConfiguration(baseURL: origin),
-                transport: MockTransport { PulseResponse(statusCode: 204, request: $0) }, events: bus)
+            let client = ClientStage.client(PulseConfiguration(baseURL: origin), events: bus) {
+                PulseResponse(statusCode: 204, request: $0)
+            }
             let body = RequestBody.stream { ByteStream([Data("a".utf8)]) }
             _ = try await client.rawRequest(Request<Data>(.put, "/a").body(body))
             await client.shutdown()
@@ -140,16 +139,15 @@ struct EventCause: Sendable, CustomTestStringConvertible {
             }
         },
         EventCause(.pinningFailed) { bus in
-            let client = PulseClient(
-                configuration: PulseConfiguration(baseURL: origin), transport: Distrusting(), events: bus)
+            let client = ClientStage.client(
+                PulseConfiguration(baseURL: origin), over: Distrusting(), events: bus)
             #expect(await client.result(of: get).failure?.kind == .sslPinningFailed)
             await client.shutdown()
         },
         EventCause(.socketStateChanged, .socketDisconnected) { bus in
-            let client = PulseClient(
-                configuration: PulseConfiguration(baseURL: origin),
-                transport: MockTransport(stubs: []) { socket in while try await socket.receive() != nil {} },
-                events: bus)
+            let client = ClientStage.client(
+                PulseConfiguration(baseURL: origin),
+                over: MockTransport(stubs: []) { socket in while try await socket.receive() != nil {} }, events: bus)
             try await PulseSocket(endpoint: Ticker(), client: client).connect()
             await client.shutdown()
         },
@@ -169,15 +167,14 @@ struct EventCause: Sendable, CustomTestStringConvertible {
         drains: Bool = true, afterwards: @Sendable (OfflineStage) async -> Void
     ) async throws {
         let stage = OfflineStage()
-        let client = PulseClient(
-            configuration: PulseConfiguration(baseURL: origin).with(\.retryPolicy, value: .none)
-                .with(\.clock, value: stage.clock).with(\.connectivity, value: connectivity)
-                .with(\.offlineQueuePolicy, value: OfflineQueuePolicy(persistsToDisk: false, requestExpiry: 50)),
-            transport: MockTransport { request in
-                if stage.isOffline.withLock({ $0 }) { throw PulseError.noConnection }
-                return PulseResponse(statusCode: replayStatus, request: request)
-            },
-            events: bus)
+        let client = ClientStage.client(
+            PulseConfiguration(baseURL: origin).with(\.connectivity, value: connectivity).with(
+                \.offlineQueuePolicy, value: OfflineQueuePolicy(persistsToDisk: false, requestExpiry: 50)),
+            retry: .never, clock: stage.clock, events: bus
+        ) { request in
+            if stage.isOffline.withLock({ $0 }) { throw PulseError.noConnection }
+            return PulseResponse(statusCode: replayStatus, request: request)
+        }
         #expect(await client.result(of: SaveLater()).failure?.kind == .queuedOffline)
         await afterwards(stage)
         while drains, try await client.offlineQueue?.drain() ?? 0 > 0 { await stage.clock.advance(by: 2) }

@@ -40,16 +40,17 @@ struct FailedBodyTests {
         _ responses: MockServer.Response..., plugins: [any PulsePlugin] = [], retry: RetryPolicy = .never,
         _ body: @Sendable (PulseClient, MockServer) async throws -> Value
     ) async throws -> Value {
-        try await MockServer.run { server in
+        try await ClientStage.run(
+            plugins: plugins, retry: retry, clock: TestClock(autoAdvances: true),
+            with: {
+                $0.cookieStore = MemoryCookieStore()
+                $0.maxBufferedBodySize = limit
+                $0.connectivity = .manual()
+            }
+        ) { client, server in
             let rest = Locked(responses[...])
             server.fallback { _ in rest.withLock { $0.count > 1 ? $0.popFirst() : $0.first } ?? .status(500) }
-            let configuration = PulseConfiguration.patient(with: server).with(\.retryPolicy, value: retry)
-                .with(\.cookieStore, value: MemoryCookieStore()).with(\.maxBufferedBodySize, value: limit)
-                .with(\.clock, value: TestClock(autoAdvances: true)).with(\.connectivity, value: .manual())
-            let client = PulseClient(configuration: configuration, plugins: plugins)
-            let value = try await body(client, server)
-            await client.shutdown()
-            return value
+            return try await body(client, server)
         }
     }
 

@@ -39,14 +39,10 @@ struct GraphQLOfflineTests {
         _ server: MockServer, isOffline: Bool = false, settings: GraphQLSettings = GraphQLSettings(),
         plugins: [any PulsePlugin] = []
     ) -> PulseClient {
-        let configuration = PulseConfiguration.patient(with: server).with(\.graphQL, value: settings)
-            .with(\.offlineQueuePolicy, value: OfflineQueuePolicy(directory: folder))
-            .with(\.retryPolicy, value: RetryPolicy(maxAttempts: 3, backoffStrategy: .immediate))
-        guard isOffline else {
-            return PulseClient(configuration: configuration, plugins: plugins, events: PulseEventBus())
-        }
-        let transport = MockTransport { (_: URLRequest) -> PulseResponse in throw PulseError.noConnection }
-        return PulseClient(configuration: configuration, transport: transport, events: PulseEventBus())
+        ClientStage.client(
+            of: server, plugins: plugins, retry: .immediate(),
+            over: isOffline ? MockTransport { _ in throw PulseError.noConnection } : nil,
+            with: { ($0.graphQL, $0.offlineQueuePolicy) = (settings, OfflineQueuePolicy(directory: folder)) })
     }
 
     private func served(_ body: (MockServer, _ received: Locked<[ReceivedOperation]>) async throws -> Void) async throws
@@ -148,7 +144,7 @@ struct GraphQLOfflineTests {
             let first = isReset ? MockServer.Response.raw([.reset]) : lost.truncated(after: 9)
             server.on(.post, "/graphql", script: [first, lost])
             let plugins: [any PulsePlugin] =
-                hasPlugin ? [.retry(policy: RetryPolicy(maxAttempts: 3, backoffStrategy: .immediate))] : []
+                hasPlugin ? [.retry(policy: RetryPolicy.immediate())] : []
             let client = client(server, plugins: plugins)
             let note = Note(variables: .init(text: "a", files: []))
             let error = await #expect(throws: PulseError.self) { try await client.graphQL(note) }

@@ -55,7 +55,7 @@ struct PluginOrderTests {
 
     /// A client whose server responds by the number of the request, from 0.
     private func scene(
-        _ plugins: [any PulsePlugin], retry: RetryPolicy = RetryPolicy(backoffStrategy: .immediate),
+        _ plugins: [any PulsePlugin], retry: RetryPolicy = .immediate(),
         clock: TestClock = TestClock(),
         _ respond: @escaping @Sendable (Int, URLRequest) async throws -> (status: Int, body: String)
     ) -> Scene {
@@ -68,10 +68,7 @@ struct PluginOrderTests {
             let (status, body) = try await respond(number, request)
             return PulseResponse(statusCode: status, data: Data(body.utf8), request: request)
         }
-        let configuration = PulseConfiguration().with(\.baseURL, value: URL(string: "https://api.example.com"))
-            .with(\.retryPolicy, value: retry).with(\.clock, value: clock)
-        let client = PulseClient(
-            configuration: configuration, plugins: plugins, transport: transport, events: PulseEventBus())
+        let client = ClientStage.client(.root, plugins: plugins, retry: retry, clock: clock, over: transport)
         return Scene(client: client, transport: transport, clock: clock)
     }
 
@@ -164,7 +161,7 @@ struct PluginOrderTests {
 
     @Test func theCircuitBreakerIsInsideTheRetryLoopAndEndsIt() async throws {
         let scene = scene(
-            [.circuitBreaker(failureThreshold: 2)], retry: RetryPolicy(maxAttempts: 5, backoffStrategy: .immediate)
+            [.circuitBreaker(failureThreshold: 2)], retry: .immediate(5)
         ) {
             _, _ in (503, "")
         }

@@ -41,7 +41,7 @@ struct PluginsAroundStreamsTests {
     private static let lost = TransportFailure(code: .networkConnectionLost, phase: .responseStarted)
 
     private func scene(
-        _ plugins: [any PulsePlugin], _ replies: Stub.Reply..., retry: RetryPolicy = .init(backoffStrategy: .immediate),
+        _ plugins: [any PulsePlugin], _ replies: Stub.Reply..., retry: RetryPolicy = .immediate(),
         clock: any PulseClock = TestClock(autoAdvances: true)
     ) -> Scene {
         let rest = Locked(replies[...])
@@ -50,12 +50,10 @@ struct PluginsAroundStreamsTests {
             return try await MockTransport(stubs: [Stub().reply(reply ?? .status(500))]).send(
                 TransportRequest(urlRequest: request, delivery: .streamed))
         }
-        let configuration = PulseConfiguration().with(\.baseURL, value: URL(string: "https://api.example.com"))
-            .with(\.retryPolicy, value: retry).with(\.clock, value: clock).with(\.connectivity, value: .manual())
-        return Scene(
-            client: PulseClient(
-                configuration: configuration, plugins: plugins, transport: transport, events: PulseEventBus()),
-            transport: transport)
+        let client = ClientStage.client(
+            .root.with(\.connectivity, value: .manual()), plugins: plugins, retry: retry, clock: clock,
+            over: transport)
+        return Scene(client: client, transport: transport)
     }
 
     private static func events(_ ids: ClosedRange<Int>) -> Stub.Reply {

@@ -34,10 +34,9 @@ struct ConsoleSecretsTests {
                 data: Data(#"{"refresh_token":"\#(Self.secret)","name":"Ada"}"#.utf8), request: request)
         }
         let base = try #require(URL(string: "https://api.example.com"))
-        let client = PulseClient(
-            configuration: PulseConfiguration(baseURL: base).with(\.clock, value: clock)
-                .with(\.secretHeaders, value: ["X-Tenant"]),
-            plugins: [.recorder(recorder)], transport: transport, events: bus)
+        let client = ClientStage.client(
+            PulseConfiguration(baseURL: base).with(\.secretHeaders, value: ["X-Tenant"]),
+            plugins: [.recorder(recorder)], clock: clock, over: transport, events: bus)
         for request in Self.requests { _ = try? await client.request(request) }
         await client.shutdown()
 

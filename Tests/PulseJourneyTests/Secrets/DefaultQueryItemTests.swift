@@ -26,18 +26,15 @@ struct DefaultQueryItemTests {
                 default: .text("neighbor")
                 }
             }
-            let bus = PulseEventBus()
-            bus.addSink(collector)
+            let bus = PulseEventBus(sink: collector)
             recorder.attach(to: bus)
             let exports = ExportedTexts(of: bus, collector.add)
-            let client = PulseClient(
-                configuration: PulseConfiguration.patient(with: server)
-                    .with(\.defaultQueryItems, value: Self.items)
-                    .with(\.retryPolicy, value: .never),
+            let client = ClientStage.client(
+                of: server,
                 plugins: [
                     .logger(options: .init(verbosity: .verbose, includesCurl: true, output: collector.add)), recorder,
                     .tracing(),
-                ], events: bus)
+                ], events: bus, with: { $0.defaultQueryItems = Self.items })
             collector.add(all: client)
             let paths = ["/success", "/error", "/redirected", "/reset"]
             for path in paths { _ = try? await client.get(path, as: String.self) }
@@ -60,11 +57,9 @@ struct DefaultQueryItemTests {
     }
 
     private static func client(_ transport: MockTransport) -> PulseClient {
-        PulseClient(
-            configuration: PulseConfiguration(baseURL: "https://api.example.com")
-                .with(\.defaultQueryItems, value: [URLQueryItem(name: "key", value: PlantedSecret.queryItem.value)])
-                .with(\.retryPolicy, value: .never),
-            transport: transport)
+        ClientStage.client(
+            .root.with(\.defaultQueryItems, value: [URLQueryItem(name: "key", value: PlantedSecret.queryItem.value)]),
+            over: transport)
     }
 
     /// `key` is no secret name elsewhere: only the configuration tells. An error that knows no configuration shows no
@@ -151,20 +146,19 @@ struct DefaultQueryItemTests {
     }
 
     @Test func aCassetteHoldsNoValueAndFitsAnotherOne() async throws {
-        let configuration = PulseConfiguration(baseURL: "https://api.example.com")
         let recorder = CassetteRecorder(
             around: MockTransport { PulseResponse(statusCode: 200, data: Data("neighbor".utf8), request: $0) })
-        let recorded = PulseClient(
-            configuration: configuration.with(\.defaultQueryItems, value: Self.items), transport: recorder)
+        let recorded = ClientStage.client(
+            .root.with(\.defaultQueryItems, value: Self.items), retry: .default, over: recorder)
         _ = try await recorded.get("/a", as: String.self)
         await recorded.shutdown()
         let text = String(decoding: recorder.cassette.har, as: UTF8.self)
         #expect(text.contains("appid=\(Redaction.mask)"))
         for forbidden in PlantedSecret.forbiddenTexts { #expect(!text.contains(forbidden), "\(forbidden)") }
         let others = [URLQueryItem(name: "appid", value: "another")]
-        let played = PulseClient(
-            configuration: configuration.with(\.defaultQueryItems, value: others),
-            transport: CassettePlayer(recorder.cassette))
+        let played = ClientStage.client(
+            .root.with(\.defaultQueryItems, value: others), retry: .default,
+            over: CassettePlayer(recorder.cassette))
         #expect(try await played.get("/a", as: String.self) == "neighbor")
         await played.shutdown()
     }

@@ -18,10 +18,8 @@ struct ExportedSecretsTests {
             Self.serve(on: server)
             let bus = PulseEventBus()
             let exports = ExportedTexts(of: bus, texts.add)
-            let client = PulseClient(
-                configuration: PulseConfiguration.patient(with: server)
-                    .with(\.retryPolicy, value: RetryPolicy(maxAttempts: 2, backoffStrategy: .immediate)),
-                plugins: [MarkingPlugin(), .tracing(), .cache(ttl: 60)], events: bus)
+            let client = ClientStage.client(
+                of: server, plugins: [MarkingPlugin(), .tracing(), .cache(ttl: 60)], retry: .immediate(2), events: bus)
             for path in Self.paths {
                 for carrier in SecretLogin.Carrier.allCases {
                     var login = SecretLogin(address: path, method: .put, carrier: carrier)

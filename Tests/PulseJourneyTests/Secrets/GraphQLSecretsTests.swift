@@ -70,17 +70,15 @@ struct GraphQLSecretsTests {
         var login = Login()
         if form == .multipart { login.uploads = [GraphQLUpload("file", data: Data("neighbor".utf8), filename: "a")] }
         try await MockServer.run { server in
-            let bus = PulseEventBus()
-            bus.addSink(collector)
+            let bus = PulseEventBus(sink: collector)
             recorder.attach(to: bus)
             let exports = ExportedTexts(of: bus, collector.add)
-            let client = PulseClient(
-                configuration: PulseConfiguration.patient(with: server).with(\.graphQL, value: settings)
-                    .with(\.retryPolicy, value: RetryPolicy(maxAttempts: 2, backoffStrategy: .immediate)),
+            let client = ClientStage.client(
+                of: server,
                 plugins: [
                     .logger(options: .init(verbosity: .verbose, includesCurl: true, output: collector.add)), recorder,
                     .tracing(),
-                ], events: bus)
+                ], retry: .immediate(2), events: bus, with: { $0.graphQL = settings })
             // Data; errors that repeat the secrets; a status; a lost connection.
             let error = GraphQLError(
                 message: #"neighbor: password: "\#(PlantedSecret.errorText.value)""#,
@@ -119,16 +117,15 @@ struct GraphQLSecretsTests {
         let settings = GraphQLSettings().with(
             \.connectionPayload, value: { ["token": .string(PlantedSecret.tokenHeader.value)] })
         let received = try await MockServer.run { server in
-            let bus = PulseEventBus()
-            bus.addSink(collector)
+            let bus = PulseEventBus(sink: collector)
             recorder.attach(to: bus)
             let exports = ExportedTexts(of: bus, collector.add)
-            let client = PulseClient(
-                configuration: PulseConfiguration.patient(with: server).with(\.graphQL, value: settings),
+            let client = ClientStage.client(
+                of: server,
                 plugins: [
                     .logger(options: .init(verbosity: .verbose, includesCurl: true, output: collector.add)), recorder,
                     .tracing(),
-                ], events: bus)
+                ], retry: .default, events: bus, with: { $0.graphQL = settings })
             let error = GraphQLError(
                 message: #"neighbor: password: "\#(PlantedSecret.errorText.value)""#,
                 extensions: ["token": .string(PlantedSecret.errorField.value)])

@@ -57,9 +57,7 @@ struct SecretsJourneyTests {
                     statusCode: 200, headers: ["Set-Cookie": cookie, "Content-Type": "application/json"],
                     data: Data(body.utf8), request: request)
             }, secretHeaders: ["X-Tenant", "X-Marked", "X-Own"])
-        let client = PulseClient(
-            configuration: PulseConfiguration().with(\.baseURL, value: URL(string: "https://api.example.com")),
-            plugins: [MarkingPlugin()], transport: cassette)
+        let client = ClientStage.client(.root, plugins: [MarkingPlugin()], retry: .default, over: cassette)
         for carrier in SecretLogin.Carrier.allCases {
             _ = try await client.request(SecretLogin(address: "/success", carrier: carrier))
         }
@@ -76,10 +74,8 @@ struct SecretsJourneyTests {
             collector.add(request: request)
             return PulseResponse(statusCode: 404, request: request)
         }
-        let bus = PulseEventBus()
-        bus.addSink(collector)
-        let client = PulseClient(
-            configuration: PulseConfiguration(), plugins: [logger(collector)], transport: transport, events: bus)
+        let client = ClientStage.client(
+            PulseConfiguration(), plugins: [logger(collector)], over: transport, events: PulseEventBus(sink: collector))
         let url = "https://ada:\(PlantedSecret.userInfo.value)@api.example.com/a"
         collector.add(all: client)
         try await run(SecretLogin(address: url), with: client, collector, isSuccess: false)
@@ -109,20 +105,19 @@ struct SecretsJourneyTests {
     private func client(
         at server: MockServer, _ collector: TextCollector, _ recorder: PulseRecorder
     ) -> PulseClient {
-        let bus = PulseEventBus()
-        bus.addSink(collector)
+        let bus = PulseEventBus(sink: collector)
         recorder.attach(to: bus)
-        return PulseClient(
-            configuration: PulseConfiguration.patient(with: server)
-                .with(\.secretHeaders, value: ["X-Tenant"])
-                .with(\.defaultHeaders, value: ["X-Tenant": PlantedSecret.configuredHeader.value])
-                .with(\.retryPolicy, value: RetryPolicy(maxAttempts: 2, backoffStrategy: .immediate)),
+        return ClientStage.client(
+            of: server,
             plugins: [
                 MarkingPlugin(), logger(collector),
                 .logger(options: .init(verbosity: .standard, output: collector.add)),
                 .logger(options: .init(verbosity: .minimal, output: collector.add)), recorder,
-            ],
-            events: bus)
+            ], retry: .immediate(2), events: bus,
+            with: {
+                $0.secretHeaders = ["X-Tenant"]
+                $0.defaultHeaders = ["X-Tenant": PlantedSecret.configuredHeader.value]
+            })
     }
 
     private func run(

@@ -17,8 +17,7 @@ struct EventLogSinkTests {
     {
         let log = Log()
         let sink = EventLogSink(level: level, output: log)
-        let bus = PulseEventBus()
-        bus.addSink(sink)
+        let bus = PulseEventBus(sink: sink)
         events.forEach(bus.emit)
         return log.records
     }

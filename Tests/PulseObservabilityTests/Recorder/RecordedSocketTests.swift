@@ -26,10 +26,8 @@ struct RecordedSocketTests {
             try await socket.close(code: 1012, reason: "token=hunter2 restart\n")
             while try await socket.receiveFrame() != nil {}
         }
-        let client = PulseClient(
-            configuration: PulseConfiguration().with(\.baseURL, value: URL(string: "https://api.example.com"))
-                .with(\.clock, value: clock),
-            plugins: [.recorder(recorder)], transport: transport, events: bus)
+        let client = ClientStage.client(
+            .root, plugins: [.recorder(recorder)], retry: .default, clock: clock, over: transport, events: bus)
         let socket = PulseSocket(endpoint: Chat(), client: client)
         try await socket.connect()
         await clock.advance(by: 9)

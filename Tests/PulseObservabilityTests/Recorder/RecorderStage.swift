@@ -4,6 +4,7 @@ import PulseCore
 import PulseNetworking
 import PulseObservability
 import PulseTesting
+import TestSupport
 
 /// A client whose calls are recorded, with a clock that advances automatically.
 struct RecorderStage {
@@ -21,11 +22,11 @@ struct RecorderStage {
     ) {
         recorder = PulseRecorder(options: options, clock: clock)
         if isAttached { recorder.attach(to: bus) }
-        client = PulseClient(
-            configuration: PulseConfiguration(baseURL: URL(string: Self.home) ?? URL(fileURLWithPath: "/"))
-                .with(\.clock, value: clock).with(\.secretHeaders, value: secretHeaders)
-                .with(\.retryPolicy, value: RetryPolicy(maxAttempts: 3, backoffStrategy: .constant(0.5))),
-            plugins: plugins + [.recorder(recorder)], transport: MockTransport(respond), events: bus)
+        client = ClientStage.client(
+            PulseConfiguration(baseURL: URL(string: Self.home) ?? URL(fileURLWithPath: "/")).with(
+                \.secretHeaders, value: secretHeaders),
+            plugins: plugins + [.recorder(recorder)],
+            retry: RetryPolicy(maxAttempts: 3, backoffStrategy: .constant(0.5)), clock: clock, events: bus, respond)
     }
 
     var calls: [PulseRecording.Call] { recorder.recording().calls }

@@ -36,11 +36,9 @@ struct SharedRequestTracesTests {
     }
 
     private static func client(_ sharing: Sharing, _ transport: MockTransport, _ bus: PulseEventBus) -> PulseClient {
-        PulseClient(
-            configuration: PulseConfiguration().with(\.baseURL, value: URL(string: "https://api.example.com"))
-                .with(\.clock, value: TestClock(autoAdvances: true))
-                .with(\.retryPolicy, value: RetryPolicy(maxAttempts: 2, backoffStrategy: .immediate)),
-            plugins: sharing.plugins + [TracingPlugin()], transport: transport, events: bus)
+        ClientStage.client(
+            .root, plugins: sharing.plugins + [TracingPlugin()], retry: .immediate(2),
+            clock: TestClock(autoAdvances: true), over: transport, events: bus)
     }
 
     @Test(arguments: Sharing.allCases)

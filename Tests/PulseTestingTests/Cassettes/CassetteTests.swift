@@ -13,8 +13,7 @@ struct CassetteTests {
     private static let home = URL(string: "https://api.example.com") ?? URL(fileURLWithPath: "/")
 
     private func client(_ transport: any Transport, at home: URL = home) -> PulseClient {
-        PulseClient(
-            configuration: PulseConfiguration(baseURL: home).with(\.retryPolicy, value: .none), transport: transport)
+        ClientStage.client(PulseConfiguration(baseURL: home), retry: .never, over: transport)
     }
 
     /// The recording of those calls.
@@ -139,9 +138,9 @@ struct CassetteTests {
             }, clock: TestClock())
         let configuration = PulseConfiguration(baseURL: Self.home).with(\.secretHeaders, value: ["badge"])
         func client(_ transport: any Transport) -> PulseClient {
-            PulseClient(
-                configuration: configuration,
-                plugins: [CredentialsPlugin(apiKey: "hunter2", header: "X-Company-Id")], transport: transport)
+            ClientStage.client(
+                configuration, plugins: [CredentialsPlugin(apiKey: "hunter2", header: "X-Company-Id")],
+                over: transport)
         }
         let call = Request<String>(.get, "/a").query("badge", "hunter3")
         let recording = client(recorder)
@@ -515,11 +514,11 @@ struct CassetteTests {
     /// An app's recorder keeps the beginning of a large body.
     @Test func aTruncatedRecordedBodyFails() async throws {
         let recorder = PulseRecorder(options: .init(maxBodyLength: 10), clock: TestClock())
-        let recorded = PulseClient(
-            configuration: PulseConfiguration(baseURL: Self.home), plugins: [recorder],
-            transport: MockTransport { request in
-                PulseResponse(statusCode: 200, data: Data("0123456789abc".utf8), request: request)
-            })
+        let recorded = ClientStage.client(
+            PulseConfiguration(baseURL: Self.home), plugins: [recorder]
+        ) { request in
+            PulseResponse(statusCode: 200, data: Data("0123456789abc".utf8), request: request)
+        }
         _ = try await recorded.request(Request<String>(.get, "/a"))
         await recorded.shutdown()
         let client = client(CassettePlayer(try Cassette(har: recorder.recording().har())))
@@ -536,17 +535,17 @@ struct CassetteTests {
         let recorder = PulseRecorder(clock: TestClock())
         let count = Locked(0)
         let har = Locked(Data())
-        let recorded = PulseClient(
-            configuration: PulseConfiguration(baseURL: Self.home), plugins: [recorder],
-            transport: MockTransport { request in
-                let number = count.withLock { count in
-                    count += 1
-                    return count
-                }
-                if number == 1 { throw CancellationError() }
-                if number == 3 { har.withLock { $0 = recorder.recording().har() } }
-                return PulseResponse(statusCode: 200, data: Data("answer".utf8), request: request)
-            })
+        let recorded = ClientStage.client(
+            PulseConfiguration(baseURL: Self.home), plugins: [recorder]
+        ) { request in
+            let number = count.withLock { count in
+                count += 1
+                return count
+            }
+            if number == 1 { throw CancellationError() }
+            if number == 3 { har.withLock { $0 = recorder.recording().har() } }
+            return PulseResponse(statusCode: 200, data: Data("answer".utf8), request: request)
+        }
         for _ in 0..<3 { _ = await recorded.result(of: Request<String>(.get, "/a")) }
         await recorded.shutdown()
         let cassette = try Cassette(har: har.withLock { $0 })

@@ -23,21 +23,21 @@ struct CassetteWireTests {
             server.on(.get, "/old") { _ in .status(301, headers: ["Location": "/items/9"]) }
             server.on(.get, "/flaky", script: [.status(503), .text("fine")])
             let recorder = CassetteRecorder(around: URLSessionTransport())
-            try await Self.calls(PulseClient(configuration: Self.configuration(server.baseURL), transport: recorder))
+            try await Self.calls(ClientStage.client(Self.configuration(server.baseURL), over: recorder))
             #expect(recorder.cassette.count == 5)
             try recorder.cassette.write(to: file)
             await recorder.shutdown()
             return server.baseURL
         }
         let player = CassettePlayer(try Cassette(contentsOf: file), order: .asRecorded)
-        try await Self.calls(PulseClient(configuration: Self.configuration(home), transport: player))
+        try await Self.calls(ClientStage.client(Self.configuration(home), over: player))
         #expect(player.unplayedCount == 0)
     }
 
     private static func configuration(_ home: URL) -> PulseConfiguration {
         // Timeouts like `patient(with:)`, also without a listener.
         PulseConfiguration(baseURL: home).with(\.timeout, value: 600)
-            .with(\.retryPolicy, value: RetryPolicy(maxAttempts: 2, backoffStrategy: .immediate))
+            .with(\.retryPolicy, value: .immediate(2))
     }
 
     private static func calls(_ client: PulseClient) async throws {

@@ -2,7 +2,6 @@
 
 import PulseCore
 import PulseNetworking
-import PulseObservability
 import PulseTesting
 import TestSupport
 import Testing
@@ -27,9 +26,7 @@ struct GraphQLServerTests {
     private func client(
         of server: MockServer, _ settings: GraphQLSettings = GraphQLSettings()
     ) -> PulseClient {
-        PulseClient(
-            configuration: PulseConfiguration(baseURL: server.baseURL).with(\.graphQL, value: settings),
-            events: PulseEventBus())
+        ClientStage.client(of: server, retry: .default, with: { $0.graphQL = settings })
     }
 
     private func served(_ settings: GraphQLSettings, _ body: (PulseClient, MockServer) async throws -> Void)
@@ -127,10 +124,7 @@ struct GraphQLServerTests {
     @Test(arguments: ["files.1", "files", "title", "files.0.x", "files.-1", "other", "", "files."])
     func anUploadAtAPlaceThatIsNotThereOrNotNullIsRefused(place: String) async throws {
         let transport = MockTransport(stubs: [])
-        let client = PulseClient(
-            configuration: PulseConfiguration().with(\.baseURL, value: URL(string: "https://api.example.com")),
-            transport: transport,
-            events: PulseEventBus())
+        let client = ClientStage.client(.root, retry: .default, over: transport)
         let operation = CountFiles(
             variables: .init(files: [.null]), uploads: [GraphQLUpload(place, data: Data(), filename: "a")])
         await #expect { try await client.graphQL(operation) } throws: { ($0 as? PulseError)?.kind == .invalidRequest }
@@ -144,9 +138,8 @@ struct GraphQLServerTests {
             let settings = GraphQLSettings().with(\.queriesUseGET, value: usesGET)
             let transport = MockTransport(stubs: [stub, failing])
             let base = try #require(URL(string: "https://api.example.com"))
-            let client = PulseClient(
-                configuration: PulseConfiguration(baseURL: base).with(\.graphQL, value: settings),
-                transport: transport, events: PulseEventBus())
+            let client = ClientStage.client(
+                PulseConfiguration(baseURL: base).with(\.graphQL, value: settings), over: transport)
             let hero: JSONValue = try await client.graphQL(query: "query Hero { name }")
             #expect(hero == ["name": "R2"])
             await #expect {

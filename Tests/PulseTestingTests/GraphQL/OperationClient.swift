@@ -2,8 +2,8 @@
 
 import PulseCore
 import PulseNetworking
-import PulseObservability
 import PulseTesting
+import TestSupport
 import Testing
 
 /// A client that sends what a test says, over a socket of its own.
@@ -20,7 +20,7 @@ struct OperationClient: Sendable {
     private let client: PulseClient
 
     init(of server: MockServer, subprotocols: [String] = ["graphql-transport-ws"]) {
-        client = PulseClient(configuration: PulseConfiguration(baseURL: server.baseURL), events: PulseEventBus())
+        client = ClientStage.client(of: server, retry: .default)
         socket = PulseSocket(endpoint: Endpoint(subprotocols: subprotocols), client: client)
     }
 

@@ -145,7 +145,7 @@ struct OperationSocketTests {
             try await client.expect(.next("1", "{ a }"), .complete("1"))
             var request = URLRequest(url: server.baseURL.appendingPathComponent("graphql"))
             (request.httpMethod, request.httpBody) = ("POST", try JSONEncoder().encode(["extensions": hash]))
-            let plain = PulseClient(configuration: PulseConfiguration(baseURL: server.baseURL))
+            let plain = ClientStage.client(of: server, retry: .default)
             #expect(try await plain.rawRequest(request).decode(JSONValue.self) == ["data": "{ a }"])
             await plain.shutdown()
         }
@@ -196,11 +196,10 @@ struct OperationSocketTests {
     // MARK: HTTP and stubs
 
     @Test func eventsNeedASocket() async throws {
-        try await MockServer.run { server in
+        try await ClientStage.run(retry: .default) { client, server in
             server.onGraphQL("/graphql") { operation in
                 operation.name == "Close" ? .close(code: 4403) : Self.stream(.data(1))
             }
-            let client = PulseClient(configuration: PulseConfiguration(baseURL: server.baseURL))
             for (name, text) in [("Close", "close code"), ("Events", "graphql-transport-ws")] {
                 var request = URLRequest(url: server.baseURL.appendingPathComponent("graphql"))
                 (request.httpMethod, request.httpBody) = ("POST", Data(#"{"query":"query \#(name) { a }"}"#.utf8))
@@ -210,13 +209,10 @@ struct OperationSocketTests {
                 let errors = try response.decode(JSONValue.self)["errors"]
                 #expect(errors?[0]?["message"]?.stringValue?.contains(text) == true)
             }
-            await client.shutdown()
         }
         for reply in [Self.stream(.data(1)), .close(code: 4403)] {
             let transport = MockTransport(stubs: [.graphQL("Q", reply)])
-            let client = PulseClient(
-                configuration: PulseConfiguration().with(\.baseURL, value: URL(string: "https://api.example.com")),
-                transport: transport)
+            let client = ClientStage.client(.root, retry: .default, over: transport)
             await #expect {
                 try await client.graphQL(query: "query Q { a }", responseType: JSONValue.self)
             } throws: { ($0 as? PulseError)?.kind == .unsupported }

@@ -92,9 +92,8 @@ struct StubTests {
     }
 
     @Test func showsNoSecretThatItsClientKnows() async throws {
-        let configuration = PulseConfiguration().with(\.baseURL, value: URL(string: "https://api.example.com"))
-            .with(\.secretHeaders, value: ["badge"])
-        let client = PulseClient(configuration: configuration, transport: MockTransport(stubs: []))
+        let client = ClientStage.client(
+            .root.with(\.secretHeaders, value: ["badge"]), retry: .default, over: MockTransport(stubs: []))
         let result = await client.result(of: Request<String>(.get, "/a").query("badge", "hunter2"))
         guard case .failure(.custom(let unmatched as UnmatchedRequest)) = result else {
             Issue.record("\(result)")

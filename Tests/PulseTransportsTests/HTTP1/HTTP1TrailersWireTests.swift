@@ -50,9 +50,9 @@ struct HTTP1TrailersWireTests {
     @Test func aStreamOfAClientHasTheTrailers() async throws {
         try await MockServer.run { server in
             Self.serve(server)
-            let client = PulseClient(
-                configuration: .patient(with: server).with(\.proxy, value: .direct),
-                plugins: [CachePlugin(policy: .rfc9111)], transport: CassetteRecorder(around: StandardTransport()))
+            let client = ClientStage.client(
+                of: server, plugins: [CachePlugin(policy: .rfc9111)], retry: .default,
+                over: CassetteRecorder(around: StandardTransport()), with: { $0.proxy = .direct })
             for trailers in [Self.trailers, [:]] {
                 let (bytes, response) = try await client.bytes("/a")
                 #expect(try await bytes.collect(upTo: 100) == Self.body)

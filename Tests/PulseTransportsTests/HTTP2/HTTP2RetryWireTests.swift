@@ -40,8 +40,8 @@ struct HTTP2RetryWireTests {
         } _: { peer, transport in
             let configuration = PulseConfiguration(baseURL: peer.baseURL).with(\.tls, value: peer.tls)
                 .with(\.timeout, value: 600).with(\.connectTimeout, value: 600).with(\.poolTimeout, value: 600)
-                .with(\.retryPolicy, value: RetryPolicy(maxAttempts: 3, backoffStrategy: .immediate))
-            let client = PulseClient(configuration: configuration, transport: transport)
+                .with(\.retryPolicy, value: .immediate())
+            let client = ClientStage.client(configuration, over: transport)
             let _: String = try await client.get("/warm")
             let result = await client.result(of: Call(kind: kind))
             await client.shutdown()

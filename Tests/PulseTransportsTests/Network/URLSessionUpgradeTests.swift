@@ -113,8 +113,8 @@ struct URLSessionUpgradeTests {
             server.onSocket("/echo") { socket in
                 while let message = try await socket.receive() { try await socket.send(message) }
             }
-            let client = PulseClient(
-                configuration: PulseConfiguration(baseURL: server.baseURL), transport: Self.transport())
+            let client = ClientStage.client(
+                PulseConfiguration(baseURL: server.baseURL), over: Self.transport())
             let socket = PulseSocket(endpoint: Echo(), client: client)
             try await socket.connect()
             for size in [0, 1, 200, 70_000, 1 << 20] {

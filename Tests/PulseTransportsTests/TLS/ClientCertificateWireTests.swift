@@ -137,10 +137,7 @@ struct ClientCertificateWireTests {
     private static func client(
         of server: MockServer, _ settings: TLSSettings, _ transport: SocketTransport = SocketTransport()
     ) -> PulseClient {
-        PulseClient(
-            configuration: PulseConfiguration.patient(with: server)
-                .with(\.tls, value: settings)
-                .with(\.retryPolicy, value: RetryPolicy(backoffStrategy: .immediate)), transport: transport)
+        ClientStage.client(of: server, retry: .immediate(), over: transport, with: { $0.tls = settings })
     }
 
     /// The error of a request that may be resent.

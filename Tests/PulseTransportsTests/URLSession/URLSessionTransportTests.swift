@@ -2,7 +2,6 @@
 
 import PulseCore
 import PulseNetworking
-import PulseObservability
 import PulseTesting
 import TestSupport
 import Testing
@@ -68,15 +67,11 @@ struct URLSessionTransportTests {
         try Data("payload".utf8).write(to: file)
         try FileManager.default.createSymbolicLink(at: link, withDestinationURL: file)
         defer { [file, link].forEach { try? FileManager.default.removeItem(at: $0) } }
-        try await MockServer.run { server in
+        try await ClientStage.run(retry: .default, over: URLSessionTransport()) { client, server in
             server.on(.put, "/users/1") { _ in .status(204) }
-            let client = PulseClient(
-                configuration: PulseConfiguration.patient(with: server),
-                transport: URLSessionTransport(), events: PulseEventBus())
             _ = try await client.request(Request<EmptyResponse>(.put, "/users/1").body(.file(link)))
             #expect(server.requests.map(\.text) == ["payload"])
             #expect(server.requests.first?.headers["Content-Length"] == "7")
-            await client.shutdown()
         }
     }
 
