@@ -103,7 +103,7 @@ final class RedirectFollower: Sendable {
     private func mayCarryAnySecret(_ url: URL, from built: BuiltRequest) -> Bool {
         if built.isForeign { return false }
         if url == built.url { return environment.allowsSecrets(at: built.destination) }
-        return environment.home.isEmpty ? Origin(url) == Origin(built.url) : environment.isHome(url)
+        return environment.home.isEmpty ? Origin(url) == built.destination.origin : environment.isHome(url)
     }
 
     /// The stored cookies for the URL; nil if the request has its own `Cookie`.
@@ -117,7 +117,7 @@ extension CallEnvironment {
     /// Whether the endpoint's own secrets may be sent to that URL. A request that began at home keeps them at home
     /// origins, any other request at the origin where it began.
     package func keepsOwnSecrets(of built: BuiltRequest, at url: URL) -> Bool {
-        built.isHome ? isHome(url) : Origin(url) == Origin(built.url)
+        built.isHome ? isHome(url) : Origin(url) == built.destination.origin
     }
 
     /// The value of a header for another origin; nil if it must not be sent there. A `Referer` is cut to its origin, as

@@ -174,7 +174,7 @@ final class Wire: Sendable {
 
     /// Whether a plugin has moved the request to another origin than the one it was built for.
     private func hasMoved(to url: URL, _ context: PluginContext) -> Bool {
-        url != context.url && Origin(url) != Origin(context.url)
+        url != context.url && Origin(url) != context.origin(of: context.url)
     }
 
     /// The secret headers that may be sent to the URL; nil means all.
