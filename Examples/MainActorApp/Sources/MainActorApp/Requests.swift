@@ -2,7 +2,7 @@
 
 import PulseKit
 
-/// A decoded type is decoded off the main actor, and says so. Endpoints, plugins and sinks need not.
+/// A decoded type is decoded off the main actor, and says so. Endpoints and plugins need not.
 nonisolated struct Note: Codable, Identifiable {
     var id: Int
     var text: String
